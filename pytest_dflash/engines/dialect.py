@@ -1,0 +1,94 @@
+"""What the rest of the tool asks of an engine.
+
+Law: a Protocol and its values; no engine is named here. A *setting* is named by its flag as the newest
+version spells it, kebab-case, without dashes in front: "speculative-draft-window-size".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pytest_dflash.findings import Json
+from pytest_dflash.facts.journal import Journal
+from pytest_dflash.facts.reading import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings by name. `spelled` tells under which name each was found, where it differs ("renamed flag")."""
+
+    values: Mapping[str, Json]
+    where: str
+    spelled: Mapping[str, str]
+    complete: bool = True  # False: settings may be missing (a --config file that could not be read)
+
+
+@dataclass(frozen=True, slots=True)
+class Warning_:
+    """A line of this invocation in which the engine says that it ignores or replaces a setting."""
+
+    setting: str | None
+    message: str
+    where: str
+
+
+class Dialect(Protocol):
+    """One engine."""
+
+    name: str
+
+    def runs(self, argv: Sequence[str]) -> bool:
+        """Whether this command line starts this engine (wrappers such as `bash -lc` looked through)."""
+
+    def setting(self, flag: str, version: str | None) -> str:
+        """The setting's own name for a flag as a person may spell it: renames, aliases, unique prefixes, `_` for `-`."""
+
+    def from_argv(self, argv: Sequence[str], files: Mapping[str, str], version: str | None) -> Settings:
+        """The settings of a command line; `files` are the texts of files that it names (`--config FILE`)."""
+
+    def default(self, setting: str) -> Reading[Json]:
+        """What an engine does when nobody says: Absent for a bare switch that is off, Silent when not known."""
+
+    def args_log(self, journal: Journal) -> Reading[Settings]:
+        """The settings that the engine printed in this invocation."""
+
+    def info_paths(self) -> Sequence[str]:
+        """Passive routes to try, in order, for `from_info`."""
+
+    def from_info(self, document: Json) -> Reading[Settings]:
+        """The settings that the engine answers over HTTP."""
+
+    def version(self, document: Json) -> str | None:
+        """The engine's version, from its info document."""
+
+    def draft_runner(self, journal: Journal) -> Reading[Settings]:
+        """What the draft runner was built with, from its own line."""
+
+    def carriers(self, setting: str) -> Sequence[str]:
+        """The witnesses (CONTRACT section 5) that carry this setting, in order of propagation."""
+
+    def is_rewrite(self, setting: str, asked: Json, found: Json, context: Mapping[str, Json]) -> bool:
+        """Whether the engine legally turns `asked` into `found`, so that nobody is alarmed."""
+
+    def warnings(self, journal: Journal) -> Sequence[Warning_]:
+        """Lines that say "ignored", "has no effect", "overridden", "removed"."""
+
+    def ready_line(self, journal: Journal) -> str | None:
+        """The engine's own line that start-up is over, or None. Necessary, never sufficient."""
+
+    def progress(self, journal: Journal) -> str:
+        """What the start-up is busy with, in a few words, from the newest telling line; "" when nothing tells."""
+
+    window_setting: str
+    """The setting that bounds what the draft runner sees."""
+
+    budget_flag: str
+    budget_flag_offset: int
+
+    def native_window(self, drafter_config: Json, version: str | None) -> Reading[int]:
+        """The window by the drafter's own config.json: Absent when it has none or this version ignores it."""
+
+    def default_port(self) -> int:
+        """The port that the engine listens on when nobody says."""

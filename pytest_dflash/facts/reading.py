@@ -1,0 +1,38 @@
+"""The three things that a source can say.
+
+Law: values only. `Absent` is a claim that needs proof that the source was heard; whoever could not hear
+says `Silent`, with the reason. A logged None is a Value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Value(Generic[T]):
+    """The source was heard and said this. `where` is a place a person can look at."""
+
+    value: T
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The source was heard, is whole, and has no such thing."""
+
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """The source could not be heard: missing tool, no permission, timeout, rotated away. `why` says which."""
+
+    why: str
+    where: str = ""
+
+
+Reading: TypeAlias = Value[T] | Absent | Silent
