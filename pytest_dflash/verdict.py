@@ -1,0 +1,88 @@
+"""From findings to a verdict and an exit code.
+
+Law: a pure function of outcomes; pytest's own idea of passed and failed plays no part. Source: CONTRACT
+section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from pytest_dflash.findings import Outcome
+
+
+class Verdict(StrEnum):
+    """What the run says of the hosts."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    UNDECIDED = "undecided"
+    PARTIAL = "partial"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the verdict needs of a finding."""
+
+    check: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What else decides the exit code.
+
+    Attributes:
+        narrowed: By -k, -m, node ids or files: what was not selected is not judged.
+        unreachable, not_restored: A host could not be reached, or could not be put back.
+        interrupted, internal_error: The run did not end by itself, or pytest or a plugin broke.
+        other_failed: A test that is no check failed in the same run.
+    """
+
+    narrowed: bool = False
+    unreachable: bool = False
+    not_restored: bool = False
+    interrupted: bool = False
+    internal_error: bool = False
+    other_failed: bool = False
+
+
+GOOD = frozenset({Outcome.PASS, Outcome.WAIVED})
+
+
+def unmet(results: Sequence[Result], require: Iterable[str], *, narrowed: bool) -> list[str]:
+    """The required patterns that are not satisfied: matched by nothing, or by something that did not pass."""
+    missing = []
+    for pattern in require:
+        matching = [result for result in results if fnmatchcase(result.check, pattern)]
+        if any(result.outcome not in GOOD for result in matching) or (not matching and not narrowed):
+            missing.append(pattern)
+    return missing
+
+
+def judge(results: Sequence[Result], require: Iterable[str], circumstances: Circumstances) -> Verdict:
+    """The verdict of a run."""
+    outcomes = {result.outcome for result in results}
+    if Outcome.FAIL in outcomes:
+        return Verdict.REJECT
+    if circumstances.interrupted or circumstances.internal_error or Outcome.UNPROVEN in outcomes:
+        return Verdict.UNDECIDED
+    if not outcomes & GOOD or unmet(results, require, narrowed=circumstances.narrowed):
+        return Verdict.UNDECIDED
+    return Verdict.PARTIAL if circumstances.narrowed else Verdict.ACCEPT
+
+
+def exit_code(verdict: Verdict, circumstances: Circumstances) -> int:
+    """The exit code: the first that applies of 12, 11, 3, 2, 1, 10, else 0."""
+    codes = (
+        (12, circumstances.not_restored),
+        (11, circumstances.unreachable),
+        (3, circumstances.internal_error),
+        (2, circumstances.interrupted),
+        (1, verdict is Verdict.REJECT or circumstances.other_failed),
+        (10, verdict is Verdict.UNDECIDED),
+    )
+    return next((code for code, applies in codes if applies), 0)

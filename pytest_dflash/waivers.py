@@ -1,0 +1,64 @@
+"""Known failures that somebody answers for, until a date.
+
+Law: pure; today's date is an argument. A waiver turns `fail` into `waived`, nothing else: `unproven` is
+never waived, an expired waiver waives nothing and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import date
+from fnmatch import fnmatchcase
+from typing import Protocol
+
+from pytest_dflash.findings import Judgement, Outcome
+
+
+class Waiver(Protocol):
+    """The `[[waivers]]` table of the profile."""
+
+    @property
+    def check(self) -> str: ...  # noqa: D102 - as in CONTRACT section 2
+    @property
+    def host(self) -> str | None: ...  # noqa: D102 - as above
+    @property
+    def param(self) -> str | None: ...  # noqa: D102 - as above
+    @property
+    def reason(self) -> str: ...  # noqa: D102 - as above
+    @property
+    def expires(self) -> date: ...  # noqa: D102 - as above
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a waiver is compared with."""
+
+    check: str
+    host: str
+    param: str | None
+
+
+def covers(waiver: Waiver, subject: Subject) -> bool:
+    """Whether the waiver names this check, on this host, for this parameter."""
+    return (
+        fnmatchcase(subject.check, waiver.check)
+        and (waiver.host is None or fnmatchcase(subject.host, waiver.host))
+        and (waiver.param is None or waiver.param == subject.param)
+    )
+
+
+def apply(judgement: Judgement, subject: Subject, waivers: Iterable[Waiver], today: date) -> Judgement:
+    """The judgement after the waivers: a covered failure is waived until and on the day it expires."""
+    if judgement.outcome is not Outcome.FAIL:
+        return judgement
+    matching = [waiver for waiver in waivers if covers(waiver, subject)]
+    for waiver in matching:
+        if today <= waiver.expires:
+            note = f"{judgement.summary} (waived until {waiver.expires}: {waiver.reason})"
+            return replace(judgement, outcome=Outcome.WAIVED, summary=note)
+    if matching:
+        latest = max(matching, key=lambda waiver: waiver.expires)
+        note = f"{judgement.summary} (its waiver expired on {latest.expires}: {latest.reason})"
+        return replace(judgement, summary=note)
+    return judgement
