@@ -63,14 +63,14 @@ def unmet(results: Sequence[Result], require: Iterable[str], *, narrowed: bool) 
     return missing
 
 
-def judge(results: Sequence[Result], require: Iterable[str], circumstances: Circumstances) -> Verdict:
-    """The verdict of a run."""
+def judge(results: Sequence[Result], missing: Sequence[str], circumstances: Circumstances) -> Verdict:
+    """The verdict of a run; `missing` is what `unmet` said, over all hosts."""
     outcomes = {result.outcome for result in results}
     if Outcome.FAIL in outcomes:
         return Verdict.REJECT
     if circumstances.interrupted or circumstances.internal_error or Outcome.UNPROVEN in outcomes:
         return Verdict.UNDECIDED
-    if not outcomes & GOOD or unmet(results, require, narrowed=circumstances.narrowed):
+    if not outcomes & GOOD or missing:
         return Verdict.UNDECIDED
     return Verdict.PARTIAL if circumstances.narrowed else Verdict.ACCEPT
 

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_dflash.findings import Judgement, Outcome, failed
+from pytest_dflash.waivers import Subject, apply
+
+TODAY = date(2026, 11, 29)
+SUBJECT = Subject("gpu.persistence_mode", "gpu2", "GPU-1")
+
+
+@dataclass
+class Waiver:
+    check: str = "gpu.persistence_mode"
+    host: str | None = None
+    param: str | None = None
+    reason: str = "ticket 4711"
+    expires: date = TODAY
+
+
+def waived(waiver: Waiver, judgement: Judgement | None = None) -> Judgement:
+    return apply(judgement or failed("off"), SUBJECT, [waiver], TODAY)
+
+
+def test_a_waiver_holds_on_the_day_it_expires() -> None:
+    judgement = waived(Waiver())
+    assert judgement.outcome is Outcome.WAIVED
+    assert judgement.summary == "off (waived until 2026-11-29: ticket 4711)"
+
+
+def test_an_expired_waiver_waives_nothing_and_says_so() -> None:
+    judgement = waived(Waiver(expires=date(2026, 11, 28)))
+    assert judgement.outcome is Outcome.FAIL
+    assert judgement.summary == "off (its waiver expired on 2026-11-28: ticket 4711)"
+
+
+@given(st.sampled_from([outcome for outcome in Outcome if outcome is not Outcome.FAIL]))
+def test_only_a_failure_can_be_waived(outcome: Outcome) -> None:
+    judgement = Judgement(outcome=outcome, summary="as it is")
+    assert waived(Waiver(), judgement) == judgement
+
+
+@pytest.mark.parametrize(
+    ("waiver", "outcome"),
+    [
+        (Waiver(host="gpu2"), Outcome.WAIVED),
+        (Waiver(host="gpu*"), Outcome.WAIVED),
+        (Waiver(host="gpu1"), Outcome.FAIL),
+        (Waiver(param="GPU-1"), Outcome.WAIVED),
+        (Waiver(param="GPU-2"), Outcome.FAIL),
+        (Waiver(check="gpu.*"), Outcome.WAIVED),
+        (Waiver(check="gpu.ecc"), Outcome.FAIL),
+    ],
+)
+def test_a_waiver_covers_only_what_it_names(waiver: Waiver, outcome: Outcome) -> None:
+    assert waived(waiver).outcome is outcome
