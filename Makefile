@@ -1,0 +1,54 @@
+# Everything here does its own set-up; `make` alone lists what there is.
+# In CI and before a merge: bash .ci/run
+
+PYTEST = .venv/bin/pytest
+# Workers for the tests; a stand-in host is three processes, so more than this gains nothing.
+WORKERS = auto --maxprocesses=8
+
+.DEFAULT_GOAL = help
+.PHONY: help venv rehearsal test slow lint format types imports wheel engines tree realhost clean
+
+help:
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+venv: ## .venv with this project and its tools in it
+	@setup/venv.sh
+
+rehearsal: venv ## the acceptance run against the embedded stand-in host
+	$(PYTEST) --host=rehearsal suites/
+
+test: venv ## the project's own tests: no root, no engine, no network
+	$(PYTEST) -q -m "not realhost and not slow" -n $(WORKERS)
+
+slow: venv ## the tests that take seconds each
+	$(PYTEST) -q -m "slow and not realhost" -n $(WORKERS)
+
+lint: venv ## ruff: rules and format
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+
+format: venv ## ruff: mend what can be mended
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+
+types: venv ## mypy, strict
+	.venv/bin/mypy
+
+imports: venv ## the layers of ARCHITECTURE.md
+	.venv/bin/lint-imports
+
+wheel: venv ## the wheel, tested away from the source tree
+	setup/wheel.sh
+
+engines: venv ## a real SGLang and a real vLLM on the CPU, into the cache (3.5 GB, four minutes)
+	tests/realhost/engines/make.sh
+
+tree: venv ## the Debian tree of the real host, into the cache (root, half a minute)
+	.venv/bin/python -m tests.realhost.tree
+
+realhost: venv engines ## the tests on a real systemd host (root; systemd-container mmdebstrap openssh-client)
+	DFLASH_REALHOST=required $(PYTEST) -q -m realhost
+
+clean: ## what the tools left in this folder, .venv too; the cache stays
+	rm -rf .venv build dist reports/*_* reports/latest *.egg-info .[a-z]*_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
