@@ -1,0 +1,114 @@
+"""From the command line to serving: the order of events of a start.
+
+Law: the order alone; the words are recorded, the answers are the routes'.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from . import arguments, log, mischief, startup
+from .model import Parrot
+from .scheduler import Scheduler
+from .server import Engine, Server
+
+INTERNAL_ERROR = 1
+BIND_FAILED = 3
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs until SIGTERM.
+
+    Returns:
+        The exit status: 0 after SIGTERM, 1 when the arguments are refused, 3 when the port is taken.
+    """
+    wrong = mischief.read(Path(__file__).parent)
+    try:
+        fields, warnings = arguments.resolve(argv)
+    except ValueError as refused:
+        log.bare(f"Traceback (most recent call last):\nValueError: {refused}")
+        return INTERNAL_ERROR
+    algorithm = fields["speculative_algorithm"]
+    window = None if wrong.window_dropped else fields["speculative_draft_window_size"]
+    if wrong.window_dropped:
+        warnings = [*warnings, arguments.window_warning(algorithm)]
+    engine = Engine(Scheduler(fields, Parrot()), argv, wrong)
+    signal.signal(signal.SIGTERM, _on_terminate(engine))
+    values, rank = startup.values(fields, window), startup.rank(fields)
+    server = None
+    for recorded in startup.lines():
+        match recorded:
+            case "{warnings}":
+                for warning in warnings:
+                    log.line(warning)
+            case "{loading}":
+                _load(engine)
+            case "{draft}":
+                for line in startup.draft_lines() if algorithm == "DFLASH" else ():
+                    startup.say(line, values, rank)
+            case "{listening}":
+                server = _listen(engine)
+                if server is None:
+                    return BIND_FAILED
+            case _:
+                startup.say(recorded, values, rank)
+        if engine.stopping.is_set():
+            return 0
+    engine.ready = True
+    assert server is not None
+    if wrong.dies_inside:
+        _die(server)
+    engine.stopping.wait()
+    server.shutdown()
+    return 0
+
+
+def _on_terminate(engine: Engine) -> signal.Handlers:
+    def stop(_signum: int, _frame: FrameType | None) -> None:
+        engine.ready = False
+        engine.stopping.set()
+        log.line("SIGTERM received. signum=None frame=None. Draining requests and shutting down...")
+
+    return stop  # type: ignore[return-value]  # typeshed has no public name for a handler function
+
+
+def _load(engine: Engine) -> None:
+    engine.stopping.wait(None if engine.mischief.load_hangs else engine.mischief.load_seconds)
+
+
+def _listen(engine: Engine) -> Server | None:
+    """Opens the port; when it is taken, says so and still says "fired up", as was recorded."""
+    host, port = engine.scheduler.fields["host"], engine.scheduler.fields["port"]
+    try:
+        server = Server(host, port, engine)
+    except OSError as error:
+        log.line(
+            f"ERROR:    [Errno {error.errno}] error while attempting to bind on address ('{host}', {port}): "
+            "address already in use"
+        )
+        log.line("INFO:     Waiting for application shutdown.")
+        log.line("The server is fired up and ready to roll!")
+        log.line("INFO:     Application shutdown complete.")
+        return None
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    log.line(f"INFO:     Uvicorn running on http://{server.server_name}:{port} (Press CTRL+C to quit)")
+    return server
+
+
+def _die(server: Server) -> None:
+    """The scheduler throws, the socket closes, the process stays."""
+    time.sleep(0.01)
+    try:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+    except RuntimeError:
+        log.line("Scheduler hit an exception: " + traceback.format_exc(), "TP0")
+    server.shutdown()
+    server.server_close()
+    sys.stderr.flush()

@@ -1,0 +1,47 @@
+"""The switches of the faults that only the engine itself can have.
+
+Law: read once, at start, from `mischief.json` beside this file; no file means a healthy engine.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+FILE = "mischief.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Mischief:
+    """What is wrong with this engine.
+
+    Attributes:
+        load_seconds: How long loading the weights takes.
+        load_hangs: Loading never ends; the port is never opened.
+        window_dropped: The draft runner is built without the window, whatever the arguments say.
+        dies_inside: After start-up the listening socket is gone, the process stays.
+        completions: "" for healthy; "hang" answers nothing; "error" answers 500; "cut" ends streams early.
+    """
+
+    load_seconds: float = 0.0
+    load_hangs: bool = False
+    window_dropped: bool = False
+    dies_inside: bool = False
+    completions: str = ""
+
+
+def read(folder: Path) -> Mischief:
+    """The switches in `folder`, or none.
+
+    Raises:
+        ValueError: For a switch that does not exist; a misspelt fault must not look healthy.
+    """
+    path = folder / FILE
+    if not path.exists():
+        return Mischief()
+    switches = json.loads(path.read_text("utf-8"))
+    known = {field.name for field in fields(Mischief)}
+    if unknown := sorted(set(switches) - known):
+        raise ValueError(f"{path}: unknown switches {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+    return Mischief(**switches)

@@ -1,0 +1,245 @@
+"""HTTP: routes, keys, framing, and a line of the access log for each request.
+
+Law: sockets and status codes; what an answer contains is decided by the routes' modules.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from . import log, native_routes, openai_routes
+from .mischief import Mischief
+from .openai_routes import Refused
+from .scheduler import Counters, Scheduler
+
+OPEN = ("/health", "/ready", "/metrics")  # answered without a key, as SGLang does
+DEPRECATED = {"/get_server_info": "/server_info", "/get_model_info": "/model_info"}
+HANG_S = 3600.0
+
+
+@dataclass(slots=True)
+class Engine:
+    """What the handlers share."""
+
+    scheduler: Scheduler
+    argv: Sequence[str]
+    mischief: Mischief
+    ready: bool = False
+    health_checks: int = 0
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def key(self) -> str | None:
+        """The key that clients must show; None when none is set."""
+        key: str | None = self.scheduler.fields["api_key"]
+        return key
+
+
+Answer = Callable[["Handler"], None]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "uvicorn"
+    sys_version = ""
+    server: Server
+    routes: ClassVar[Mapping[tuple[str, str], Answer]]
+
+    def version_string(self) -> str:
+        """The Server header."""
+        return "uvicorn"
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
+        """The access log is written by `log_request` alone."""
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """One line of uvicorn's access log."""
+        status = HTTPStatus(int(code))
+        log.access(self.client_address, f"{self.command} {self.path} {self.request_version}", status, status.phrase)
+
+    def do_GET(self) -> None:
+        """Any GET."""
+        self._dispatch()
+
+    def do_POST(self) -> None:
+        """Any POST."""
+        self._dispatch()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine behind this connection."""
+        return self.server.engine
+
+    def _dispatch(self) -> None:
+        path = urlsplit(self.path).path
+        length = int(self.headers.get("content-length") or 0)
+        self.body = self.rfile.read(length)
+        if not path.startswith(OPEN) and not self._may_pass():
+            self.reply({"error": "Unauthorized"}, 401)
+            return
+        if path in DEPRECATED:
+            log.line(
+                f"Endpoint '{path}' is deprecated and will be removed in a future version. "
+                f"Please use '{DEPRECATED[path]}' instead."
+            )
+            path = DEPRECATED[path]
+        route = self.routes.get((self.command, path))
+        if route is None:
+            known = any(known == path for _, known in self.routes)
+            self.reply({"detail": "Method Not Allowed" if known else "Not Found"}, 405 if known else 404)
+            return
+        try:
+            route(self)
+        except Refused as refused:
+            self.reply(refused.body, refused.status)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+
+    def _may_pass(self) -> bool:
+        shown = self.headers.get("authorization", "")
+        return self.engine.key is None or hmac.compare_digest(shown.encode(), f"Bearer {self.engine.key}".encode())
+
+    def json(self) -> Any:
+        """The request's body.
+
+        Raises:
+            Refused: When it is no JSON.
+        """
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            raise Refused("1 validation error:\n  {'type': 'json_invalid', 'loc': ('body', 1), 'msg': 'JSON decode "
+                          "error'}", kind="Bad Request") from None  # fmt: skip
+
+    def reply(self, body: Any, status: int = 200, kind: str = "application/json") -> None:
+        """One body with its length."""
+        data = body if isinstance(body, bytes) else json.dumps(body, separators=(",", ":")).encode()
+        self.send_response(status)
+        self.send_header("content-length", str(len(data)))
+        if data:
+            self.send_header("content-type", kind)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _send_chunk(self, data: bytes) -> None:
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self.wfile.flush()
+
+    def completion(self, *, chat: bool) -> None:
+        """Either OpenAI route."""
+        mischief = self.engine.mischief.completions
+        if mischief == "hang":
+            self.engine.stopping.wait(HANG_S)
+            self.close_connection = True
+            return
+        if mischief == "error":
+            raise Refused("Internal server error", 500, "InternalServerError")
+        scheduler = self.engine.scheduler
+        request = openai_routes.read(self.json(), scheduler, chat=chat)
+        if not request.stream:
+            self.reply(openai_routes.complete(request, scheduler))
+            return
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream; charset=utf-8")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for told, payload in enumerate(openai_routes.stream(request, scheduler)):
+            if mischief == "cut" and told == 1:
+                self.close_connection = True
+                return
+            self._send_chunk(b"data: " + json.dumps(payload, separators=(",", ":")).encode() + b"\n\n")
+        self._send_chunk(b"data: [DONE]\n\n")
+        self._send_chunk(b"")
+
+    def health(self) -> None:
+        """A generation of one token, so at least a second, or 503 while starting."""
+        if not self.engine.ready:
+            self.reply(b"", 503)
+            return
+        self.engine.health_checks += 1
+        list(self.engine.scheduler.generate([0], 1))
+        time.sleep(1)
+        self.reply(b"")
+
+    def readiness(self) -> None:
+        """Whether the warm-up is over; no generation."""
+        self.reply(b"", 200 if self.engine.ready else 503)
+
+    def flush(self) -> None:
+        """Empties the cache and the counters, unless requests run."""
+        scheduler = self.engine.scheduler
+        if scheduler.counters.running:
+            text = f"Cache not flushed because there are pending requests. #queue-req: 0, #running-req: {scheduler.counters.running}"
+            self.reply(text.encode(), 400, "text/plain; charset=utf-8")
+            return
+        scheduler.counters = Counters()
+        said = b"Cache flushed.\nPlease check backend logs for more details. (When there are running or waiting requests, "
+        self.reply(said + b"the operation will not be performed.)\n", kind="text/plain; charset=utf-8")
+
+    def metrics(self) -> None:
+        """Prometheus, where it was asked for at start."""
+        scheduler = self.engine.scheduler
+        if not scheduler.fields["enable_metrics"]:
+            self.reply({"detail": "Not Found"}, 404)
+            return
+        self.reply(native_routes.metrics(scheduler).encode(), kind="text/plain; version=0.0.4; charset=utf-8")
+
+    def tokenize(self) -> None:
+        """Token ids of a prompt."""
+        scheduler = self.engine.scheduler
+        tokens = scheduler.model.encode(str(self.json().get("prompt", "")))
+        self.reply({"tokens": tokens, "count": len(tokens), "max_model_len": scheduler.fields["context_length"]})
+
+
+_GENERATE: Answer = lambda h: h.reply(native_routes.generate(h.json(), h.engine.scheduler))  # noqa: E731 - a row of the table
+_ROUTES: dict[str, tuple[str, Answer]] = {
+    "/health": ("GET", Handler.health),
+    "/health_generate": ("GET", Handler.health),
+    "/ready": ("GET", Handler.readiness),
+    "/server_info": ("GET", lambda h: h.reply(native_routes.server_info(h.engine.scheduler, h.engine.argv))),
+    "/model_info": ("GET", lambda h: h.reply(native_routes.model_info(h.engine.scheduler.fields))),
+    "/v1/models": ("GET", lambda h: h.reply(native_routes.models(h.engine.scheduler.fields))),
+    "/v1/loads": ("GET", lambda h: h.reply(native_routes.loads(h.engine.scheduler))),
+    "/metrics": ("GET", Handler.metrics),
+    "/flush_cache": ("GET POST", Handler.flush),
+    "/v1/completions": ("POST", lambda h: h.completion(chat=False)),
+    "/v1/chat/completions": ("POST", lambda h: h.completion(chat=True)),
+    "/generate": ("POST", _GENERATE),
+    "/tokenize": ("POST", Handler.tokenize),
+    "/v1/tokenize": ("POST", Handler.tokenize),
+}
+Handler.routes = {
+    (method, path): answer for path, (methods, answer) in _ROUTES.items() for method in methods.split()
+}
+
+
+class Server(ThreadingHTTPServer):
+    """The listening socket."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 128
+
+    def __init__(self, host: str, port: int, engine: Engine) -> None:
+        self.engine = engine
+        if ":" in host:
+            self.address_family = socket.AF_INET6
+        super().__init__((host, port), Handler)
+
+    def server_bind(self) -> None:
+        """Binds without asking a name server for this machine's name, as the base class would."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(self.server_address)
+        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
