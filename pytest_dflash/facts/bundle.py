@@ -67,7 +67,7 @@ $1="}
 view=
 [ -d "$dir/root/proc" ] && view=$dir/root
 """
-"""sh that finds the service's process: sets `pid dir argv exe environment readable view`; `variable NAME` sets `value`."""
+"""sh: sets `pid dir argv exe environment readable view` of the service, and `variable NAME` sets `value`."""
 
 
 def files(stdout: bytes) -> Mapping[tuple[int, str], bytes]:

@@ -1,0 +1,359 @@
+"""GPUs as nvidia-smi tells of them, who computes on them, and the kernel's driver.
+
+Law: one query with all fields, mapped by position (header names differ between drivers). A cell is a number
+or a word, or it is Absent ("[N/A]": this GPU has no such thing), or Silent ("[Unknown Error]").
+No expectation is known here, and nothing is judged: an idle GPU may lower its link, its clocks, its power.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pytest_dflash.facts.probe import Probe, Reply
+from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
+
+T = TypeVar("T")
+
+FIELDS: Mapping[str, str] = {
+    "index": "",
+    "uuid": "",
+    "name": "",
+    "pci.bus_id": "",
+    "driver_version": "",
+    "compute_cap": "",
+    "pcie.link.gen.current": "pcie.link.gen.gpucurrent",
+    "pcie.link.gen.max": "",
+    "pcie.link.gen.gpumax": "",
+    "pcie.link.gen.hostmax": "",
+    "pcie.link.width.current": "",
+    "pcie.link.width.max": "",
+    "power.draw": "power.draw.average",
+    "power.limit": "",
+    "power.max_limit": "",
+    "persistence_mode": "",
+    "ecc.mode.current": "",
+    "ecc.errors.uncorrected.volatile.total": "",
+    "remapped_rows.uncorrectable": "",
+    "remapped_rows.pending": "",
+    "remapped_rows.failure": "",
+    "mig.mode.current": "",
+    "clocks_event_reasons.active": "clocks_throttle_reasons.active",
+    "temperature.gpu": "",
+    "utilization.gpu": "",
+    "memory.total": "",
+    "memory.used": "",
+    "pstate": "",
+    "clocks.current.sm": "clocks.sm",
+}
+"""What is asked, to the name that another driver knows it by ("": none, then it is left out)."""
+
+THROTTLE_REASONS: Mapping[int, str] = {
+    0x1: "GPU idle",
+    0x2: "applications clocks setting",
+    0x4: "software power cap",
+    0x8: "hardware slowdown",
+    0x10: "sync boost",
+    0x20: "software thermal slowdown",
+    0x40: "hardware thermal slowdown",
+    0x80: "hardware power brake",
+    0x100: "display clocks setting",
+}
+"""Bits of clocks_event_reasons.active. Source: NVML, nvmlClocksEventReasons."""
+
+INNOCENT_REASONS = 0x1 | 0x100
+"""Idle and display clocks: no throttling."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gpu:
+    """One row of nvidia-smi. Watts, MiB, MHz, degrees Celsius, per cent, as the names say.
+
+    Attributes:
+        pcie_generation_max: What GPU *and* host can do together: a board that forces generation 3 shows 3.
+        pcie_generation_gpu_max: What the GPU alone can do.
+        pcie_generation_host_max: What the root port can do.
+        throttle_bits: clocks_event_reasons.active; see `throttle_reasons`.
+    """
+
+    index: Reading[int]
+    uuid: Reading[str]
+    name: Reading[str]
+    bus_id: Reading[str]
+    driver_version: Reading[str]
+    compute_capability: Reading[str]
+    pcie_generation: Reading[int]
+    pcie_generation_max: Reading[int]
+    pcie_generation_gpu_max: Reading[int]
+    pcie_generation_host_max: Reading[int]
+    pcie_width: Reading[int]
+    pcie_width_max: Reading[int]
+    power_draw_w: Reading[float]
+    power_limit_w: Reading[float]
+    power_max_limit_w: Reading[float]
+    persistence: Reading[bool]
+    ecc: Reading[bool]
+    ecc_uncorrected: Reading[int]
+    rows_remapped_uncorrectable: Reading[int]
+    rows_remap_pending: Reading[bool]
+    rows_remap_failed: Reading[bool]
+    mig: Reading[bool]
+    throttle_bits: Reading[int]
+    temperature_c: Reading[int]
+    utilization_percent: Reading[int]
+    memory_total_mib: Reading[int]
+    memory_used_mib: Reading[int]
+    pstate: Reading[str]
+    clock_sm_mhz: Reading[int]
+
+    @property
+    def label(self) -> str:
+        """What to call it: its UUID, else its bus address, else its index."""
+        for reading in (self.uuid, self.bus_id):
+            if isinstance(reading, Value):
+                return reading.value
+        return f"GPU {self.index.value}" if isinstance(self.index, Value) else "a GPU without a name"
+
+
+@dataclass(frozen=True, slots=True)
+class GpuProcess:
+    """One process that computes on a GPU."""
+
+    gpu_uuid: str
+    pid: int
+    used_mib: Reading[int]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """The loaded kernel module. `open_module`: NVIDIA's open flavour, which Blackwell needs."""
+
+    version: str
+    open_module: bool
+    line: str
+
+
+def throttle_reasons(bits: int) -> tuple[str, ...]:
+    """The reasons in `bits` that slow a GPU down, without idle and display clocks; an unknown bit by its number."""
+    rest = bits & ~INNOCENT_REASONS
+    known = [name for bit, name in THROTTLE_REASONS.items() if rest & bit]
+    unknown = rest & ~sum(THROTTLE_REASONS)
+    return (*known, *([f"unknown reason {unknown:#x}"] if unknown else ()))
+
+
+# A process that hangs in the driver (state D) dies of no signal, and `timeout` would wait for it for ever.
+# So the question runs in the background and only its output is waited for; its last line is its exit status.
+_ASK = r"""
+ask() {
+    seconds=$1; shift
+    { ( (timeout -k 2 "$seconds" "$@" 2>&1; printf '\nended=%s\n' "$?") </dev/null & ) } | timeout "$((seconds + 3))" cat
+}
+stuck() {
+    grep -shE '^[0-9]+ \(.*\) D ' "$R"/proc/[0-9]*/stat | head -n 5 | while read -r stuck_pid stuck_name _; do
+        echo "in state D: $stuck_name, pid $stuck_pid"
+    done
+}
+command -v nvidia-smi >/dev/null || { echo 'nvidia-smi is not on PATH' >&2; exit 127; }
+"""
+
+_GPUS_SCRIPT = (
+    _ASK
+    + f"fields={','.join(FIELDS)}\n"
+    + "other_name() { case $1 in\n"
+    + "".join(f"    {name}) echo {other} ;;\n" for name, other in FIELDS.items() if other)
+    + r"""esac; }
+tries=0
+while :; do
+    said=$(ask 15 nvidia-smi "--query-gpu=$fields" --format=csv,noheader,nounits)
+    case $said in *'is not a valid field to query'*) ;; *) break ;; esac
+    tries=$((tries + 1))
+    [ "$tries" -lt 12 ] || break
+    refused=${said#*Field \"}
+    refused=${refused%%\"*}
+    kept= changed=
+    for field in $(printf '%s' "$fields" | tr ',' ' '); do
+        if [ "$field" = "$refused" ]; then
+            field=$(other_name "$field") changed=yes
+        fi
+        kept=$kept${field:+${kept:+,}$field}
+    done
+    [ -n "$changed" ] || break
+    fields=$kept
+done
+printf 'fields=%s\n%s\n' "$fields" "$said"
+case $said in *ended=[0-9]*) ;; *) echo 'ended=124'; stuck ;; esac
+"""
+)
+
+_PROCESSES_SCRIPT = (
+    _ASK
+    + r"""
+fields=gpu_uuid,pid,used_memory,process_name
+said=$(ask 8 nvidia-smi "--query-compute-apps=$fields" --format=csv,noheader,nounits)
+printf '%s\n' "$said"
+case $said in *ended=[0-9]*) ;; *) echo 'ended=124' ;; esac
+"""
+)
+
+_NOT_THERE = re.compile(r"\[?(N/A|Not Supported|Not Available|Not Applicable)\]?", re.IGNORECASE)
+
+
+def _cell(text: str | None, field: str, read: Callable[[str], T | None]) -> Reading[T]:
+    where = f"nvidia-smi --query-gpu={field}"
+    if text is None:
+        return Silent(f"this driver's nvidia-smi does not know the field {field}", where)
+    if _NOT_THERE.fullmatch(text):
+        return Absent(where)
+    value = read(text)
+    return Silent(f"nvidia-smi answered {text!r}", where) if value is None else Value(value, where)
+
+
+def _word(text: str) -> str | None:
+    return text if text and "[" not in text and text not in {"Unknown Error", "ERR!"} else None
+
+
+def _real(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", text) else None
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"\d{1,15}", text) else None
+
+
+def _bits(text: str) -> int | None:
+    return int(text, 16) if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}", text) else None
+
+
+def _switch(text: str) -> bool | None:
+    return {"enabled": True, "yes": True, "1": True, "disabled": False, "no": False, "0": False}.get(
+        text.lower()
+    )
+
+
+def _gpu(row: Mapping[str, str]) -> Gpu:
+    def cell(field: str, read: Callable[[str], T | None]) -> Reading[T]:
+        other = FIELDS[field]
+        return _cell(row.get(field, row.get(other)), field, read)
+
+    return Gpu(
+        index=cell("index", _whole),
+        uuid=cell("uuid", _word),
+        name=cell("name", _word),
+        bus_id=cell("pci.bus_id", _word),
+        driver_version=cell("driver_version", _word),
+        compute_capability=cell("compute_cap", _word),
+        pcie_generation=cell("pcie.link.gen.current", _whole),
+        pcie_generation_max=cell("pcie.link.gen.max", _whole),
+        pcie_generation_gpu_max=cell("pcie.link.gen.gpumax", _whole),
+        pcie_generation_host_max=cell("pcie.link.gen.hostmax", _whole),
+        pcie_width=cell("pcie.link.width.current", _whole),
+        pcie_width_max=cell("pcie.link.width.max", _whole),
+        power_draw_w=cell("power.draw", _real),
+        power_limit_w=cell("power.limit", _real),
+        power_max_limit_w=cell("power.max_limit", _real),
+        persistence=cell("persistence_mode", _switch),
+        ecc=cell("ecc.mode.current", _switch),
+        ecc_uncorrected=cell("ecc.errors.uncorrected.volatile.total", _whole),
+        rows_remapped_uncorrectable=cell("remapped_rows.uncorrectable", _whole),
+        rows_remap_pending=cell("remapped_rows.pending", _switch),
+        rows_remap_failed=cell("remapped_rows.failure", _switch),
+        mig=cell("mig.mode.current", _switch),
+        throttle_bits=cell("clocks_event_reasons.active", _bits),
+        temperature_c=cell("temperature.gpu", _whole),
+        utilization_percent=cell("utilization.gpu", _whole),
+        memory_total_mib=cell("memory.total", _whole),
+        memory_used_mib=cell("memory.used", _whole),
+        pstate=cell("pstate", _word),
+        clock_sm_mhz=cell("clocks.current.sm", _whole),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """An answer taken apart: rows of the expected width, everything else that was said, exit status."""
+
+    rows: tuple[tuple[str, ...], ...]
+    remarks: tuple[str, ...]
+    rc: int
+
+
+def _answer(lines: list[str], width: int) -> _Answer:
+    rows: list[tuple[str, ...]] = []
+    remarks: list[str] = []
+    rc = 124
+    for line in lines:
+        cells = tuple(cell.strip() for cell in line.split(",", width - 1))
+        if ended := re.fullmatch(r"ended=(\d{1,3})", line.strip()):
+            rc = int(ended[1])
+        elif len(cells) == width:
+            rows.append(cells)
+        elif line.strip():
+            remarks.append(line.strip()[:300])
+    return _Answer(tuple(rows), tuple(remarks), rc)
+
+
+def _silence(reply: Reply, answer: _Answer, command: str) -> Silent:
+    if reply.rc == 127:
+        return Silent("`nvidia-smi` is not on PATH, also not in /usr/sbin or /usr/local/cuda/bin", command)
+    said = "; ".join(answer.remarks)
+    if answer.rc in (124, 137):  # ended by `timeout`, by TERM or by KILL
+        return Silent(f"`nvidia-smi` did not answer in time{': ' if said else ''}{said}", command)
+    return Silent(f"`nvidia-smi` ended with {answer.rc}: {said or 'it said nothing'}", command)
+
+
+def _parse_gpus(reply: Reply) -> Reading[tuple[Gpu, ...]]:
+    command = "nvidia-smi --query-gpu"
+    lines = reply.text.splitlines()
+    asked = (
+        lines.pop(0).removeprefix("fields=").split(",") if lines and lines[0].startswith("fields=") else []
+    )
+    answer = _answer(lines, max(len(asked), 2))
+    remarks = "; ".join(answer.remarks)
+    if asked and answer.rows:
+        gpus = tuple(_gpu(dict(zip(asked, row, strict=True))) for row in answer.rows)
+        return Value(gpus, f"{command} (it also said: {remarks})" if remarks else command)
+    if "No devices were found" in remarks:
+        return Absent(f"{command}: No devices were found")
+    return _silence(reply, answer, command)
+
+
+def _parse_processes(reply: Reply) -> Reading[tuple[GpuProcess, ...]]:
+    command = "nvidia-smi --query-compute-apps"
+    answer = _answer(reply.text.splitlines(), 4)
+    if reply.rc or answer.rc:
+        return _silence(reply, answer, command)
+    return Value(
+        tuple(
+            GpuProcess(uuid, int(pid), _cell(used, "used_memory", _whole), name)
+            for uuid, pid, used, name in answer.rows
+            if re.fullmatch(r"\d{1,10}", pid)
+        ),
+        f"{command} (it also said: {'; '.join(answer.remarks)})" if answer.remarks else command,
+    )
+
+
+def _parse_driver(reply: Reply) -> Reading[Driver]:
+    where = "/proc/driver/nvidia/version"
+    line = next((line for line in reply.text.splitlines() if line.startswith("NVRM version")), "")
+    if version := re.search(r"\s(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\s", line + " "):
+        return Value(Driver(version[1], "Open Kernel Module" in line, line.strip()), where)
+    if b"No such file" in reply.stderr:
+        return Absent(f"{where}: the NVIDIA kernel module is not loaded")
+    return (
+        reply.silence(f"cat {where}")
+        if reply.rc
+        else Silent(f"{where} names no version: {line[:120]!r}", where)
+    )
+
+
+GPUS: Probe[tuple[Gpu, ...]] = Probe("gpus", _GPUS_SCRIPT, _parse_gpus)
+"""All GPUs. Absent: nvidia-smi was heard and has none. Whatever it said beside its rows stands in `where`."""
+
+GPU_PROCESSES: Probe[tuple[GpuProcess, ...]] = Probe("gpu-processes", _PROCESSES_SCRIPT, _parse_processes)
+"""Who computes on them, in the host's pids."""
+
+DRIVER: Probe[Driver] = Probe("driver", 'cat "$R/proc/driver/nvidia/version"', _parse_driver)
+"""The kernel module that is loaded: after an upgrade without a reboot, not the one that is installed."""
