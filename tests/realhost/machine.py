@@ -1,0 +1,216 @@
+"""A real host: Debian with systemd, journald and sshd in a container of its own, thrown away at the end.
+
+Law: boots a copy of the tree, reaches it over ssh, ends it. What runs in it is the business of `units`.
+
+The container shares this machine's network: sshd listens on a free loopback port, and so do the engines. It has its
+own cgroup, so that several machines at once do not share one. It dies with the process that made it, however that
+ends; nothing of it is left but an empty folder below the temporary one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from .tree import tree
+
+NAME = "inferhost"
+BOOT_S = 60.0
+# The container's systemd needs a cgroup that it does not share with another machine's. Hierarchies: v2; v1 hybrid.
+CGROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified")
+LAUNCH = """
+for procs in "$@"; do
+    [ "$procs" != -- ] || break
+    mkdir -p "${procs%/*}" && echo $$ >"$procs"
+    shift
+done
+shift
+exec setpriv --pdeathsig KILL "$@"
+"""
+SSHD = """\
+Port {port}
+ListenAddress 127.0.0.1
+HostKey /etc/ssh/run/host_key
+AuthorizedKeysFile /etc/ssh/run/authorized_keys
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin prohibit-password
+UseDNS no
+"""
+SSH = """\
+Host {name} 127.0.0.1
+    HostName 127.0.0.1
+    Port {port}
+    IdentityFile {folder}/user_key
+    IdentitiesOnly yes
+    UserKnownHostsFile {folder}/known_hosts
+    GlobalKnownHostsFile /dev/null
+    StrictHostKeyChecking yes
+    LogLevel ERROR
+"""
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 on which nobody listens now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Machine:
+    """One running real host; `with Machine() as machine:`.
+
+    Args:
+        mounts: Folders of this machine by their place in the container, mounted read-only.
+
+    Attributes:
+        name: The alias of the host in `ssh_config`. Its users: root, `admin` (sudo without password), `auditor`
+            (group systemd-journal), `visitor` (neither), `guest` (no shell).
+        port: sshd's TCP port on 127.0.0.1.
+        ssh_config: For `ssh -F` and `--ssh-config`: keys and known hosts of this run only.
+
+    Raises:
+        RuntimeError: It did not boot, or a command in it failed; the message says with which words.
+    """
+
+    def __init__(self, mounts: Mapping[str, Path] | None = None) -> None:
+        self.name = NAME
+        self.port = free_port()
+        self.folder = Path(tempfile.mkdtemp(prefix="dflash-machine-"))
+        self.ssh_config = self.folder / "ssh_config"
+        self._cgroups = [
+            Path(hierarchy, self.folder.name)
+            for hierarchy in CGROUPS
+            if Path(hierarchy, "cgroup.procs").exists()
+        ]
+        self._container: subprocess.Popen[bytes] | None = None
+        try:
+            self._keys()
+            self._boot(tree(), mounts or {})
+            self._wait()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Machine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def sh(self, script: str, *, user: str = "root", check: bool = True, deadline_s: float = 120.0) -> str:
+        """Runs a shell script over ssh.
+
+        Returns:
+            Its stdout, with stderr behind it.
+
+        Raises:
+            RuntimeError: It exited other than 0 and `check`.
+            subprocess.TimeoutExpired: It took more than `deadline_s` seconds.
+        """
+        command = ["ssh", "-F", str(self.ssh_config), "-o", "BatchMode=yes", "-o", "ConnectTimeout=5"]
+        command += ["-l", user, self.name, f"sh -c {shlex.quote(script)}"]
+        run = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=deadline_s, check=False
+        )
+        said = (run.stdout + run.stderr).decode("utf-8", "replace")
+        if check and run.returncode:
+            raise RuntimeError(f"{user}@{self.name} answered {run.returncode} to {script!r}:\n{said}")
+        return said
+
+    def put(self, path: str, text: str, *, mode: int = 0o644) -> None:
+        """Writes a file in the machine, its folders made where they are missing."""
+        here = shlex.quote(path)
+        command = f"mkdir -p $(dirname {here}) && cat >{here} && chmod {mode:o} {here}"
+        subprocess.run(
+            ["ssh", "-F", str(self.ssh_config), "-o", "BatchMode=yes", "-l", "root", self.name, command],
+            input=text.encode(),
+            capture_output=True,
+            timeout=30,
+            check=True,
+        )
+
+    def close(self) -> None:
+        """Ends the container and all in it at once, and removes what belonged to it. May be called again."""
+        container, self._container = self._container, None
+        if container is not None:
+            # The container's pid 1 is its end; systemd-nspawn then tidies its own mounts.
+            children = Path(f"/proc/{container.pid}/task/{container.pid}/children")
+            with contextlib.suppress(OSError):
+                subprocess.run(["kill", "-KILL", *children.read_text("ascii").split()], check=False)
+            try:
+                container.wait(10)
+            except subprocess.TimeoutExpired:
+                container.kill()
+                container.wait()
+        for cgroup in self._cgroups:
+            for inner in sorted(cgroup.glob("**/"), reverse=True):
+                with contextlib.suppress(OSError):
+                    inner.rmdir()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _keys(self) -> None:
+        inside = self.folder / "sshd"
+        inside.mkdir()
+        for key in (self.folder / "user_key", inside / "host_key"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+        shutil.copy(self.folder / "user_key.pub", inside / "authorized_keys")
+        host_key = (inside / "host_key.pub").read_text("ascii")
+        (self.folder / "known_hosts").write_text(f"[127.0.0.1]:{self.port} {host_key}", "ascii")
+        (self.folder / "sshd.conf").write_text(SSHD.format(port=self.port), "ascii")
+        self.ssh_config.write_text(SSH.format(name=self.name, port=self.port, folder=self.folder), "utf-8")
+
+    def _boot(self, root: Path, mounts: Mapping[str, Path]) -> None:
+        self.folder.chmod(0o755)
+        (self.folder / "sshd").chmod(0o755)
+        binds = {
+            "/etc/ssh/run": self.folder / "sshd",
+            "/etc/ssh/sshd_config.d/run.conf": self.folder / "sshd.conf",
+            **mounts,
+        }
+        managed = Path("/run/systemd/system").is_dir()
+        command = ["sh", "-c", LAUNCH, "sh", *(str(cgroup / "cgroup.procs") for cgroup in self._cgroups)]
+        command += ["--", "systemd-nspawn", "--quiet", "--boot", "--register=no", "--volatile=overlay"]
+        command += [] if managed else ["--keep-unit"]
+        command += [f"--directory={root}", f"--machine={self.folder.name}", f"--hostname={self.name}"]
+        command += ["--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=pipe"]
+        command += [f"--bind-ro={_escaped(path)}:{_escaped(place)}" for place, path in binds.items()]
+        with (self.folder / "console").open("wb") as console:
+            self._container = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=console,
+                stderr=console,
+                start_new_session=True,
+                env={"PATH": os.environ.get("PATH", os.defpath), "SYSTEMD_COLORS": "0"},
+            )
+
+    def _wait(self) -> None:
+        """Until pid 1 has started all that it starts at boot, and ssh answers."""
+        deadline = time.monotonic() + BOOT_S
+        said = ""
+        while time.monotonic() < deadline:
+            if self._container is None or self._container.poll() is not None:
+                break
+            said = self.sh("systemctl is-system-running --wait", check=False, deadline_s=BOOT_S)
+            if said.strip() in {"running", "degraded"}:
+                return
+            time.sleep(0.1)
+        console = (self.folder / "console").read_text("utf-8", "replace")[-2000:]
+        raise RuntimeError(f"the machine did not boot within {BOOT_S:.0f} s. ssh: {said}\nconsole: {console}")
+
+
+def _escaped(path: Path | str) -> str:
+    return str(path).replace("\\", "\\\\").replace(":", "\\:")

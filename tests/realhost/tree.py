@@ -1,0 +1,101 @@
+"""The Debian tree of the real host, made once and kept in the cache.
+
+Law: how the tree is made and where it lies. It is never booted itself: a machine boots a throw-away copy.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+RELEASE = "bookworm"
+PACKAGES = ("systemd", "dbus", "openssh-server", "python3", "procps", "iproute2", "sudo", "busybox")
+# Who logs in: may become root · reads the journal · neither · has no shell. `sglang` runs the engine.
+USERS = """
+useradd --system --home-dir /var/lib/sglang --shell /usr/sbin/nologin sglang
+useradd --create-home --shell /bin/bash admin
+useradd --create-home --shell /bin/bash --groups systemd-journal auditor
+useradd --create-home --shell /bin/bash visitor
+useradd --create-home --shell /usr/sbin/nologin guest
+echo 'admin ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/admin
+"""
+# A host of the tests has no screen, no mail and no updates to look for.
+QUIET = """
+systemctl mask -q getty@.service console-getty.service apt-daily.timer apt-daily-upgrade.timer \
+    dpkg-db-backup.timer e2scrub_all.timer fstrim.timer systemd-networkd.service systemd-timesyncd.service
+rm -f /etc/ssh/ssh_host_*
+mkdir -p /var/log/journal
+echo inferhost >/etc/hostname
+printf '127.0.0.1 localhost inferhost\\n::1 localhost\\n' >/etc/hosts
+"""
+TOOLS = {
+    "systemd-nspawn": "systemd-container",
+    "mmdebstrap": "mmdebstrap",
+    "ssh": "openssh-client",
+    "ssh-keygen": "openssh-client",
+    "setpriv": "util-linux",
+}
+
+
+def cache() -> Path:
+    """The folder of what takes long to make: `DFLASH_CACHE`, else the user's cache."""
+    return Path(os.environ.get("DFLASH_CACHE") or Path.home() / ".cache" / "pytest-dflash")
+
+
+def missing() -> str | None:
+    """The sentence that enables the real host on this machine; None where nothing is missing."""
+    if os.geteuid() != 0:
+        return "the real host needs root (systemd-nspawn): run `make realhost` as root"
+    packages = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
+    if packages:
+        return f"the real host needs tools that are not here: apt-get install {' '.join(packages)}"
+    return None
+
+
+def tree() -> Path:
+    """The tree, made where it is missing or other than this module says.
+
+    Raises:
+        RuntimeError: mmdebstrap failed; the message ends with its words.
+    """
+    hooks = ["set -eu" + USERS + QUIET]
+    recipe = hashlib.sha256(repr((RELEASE, PACKAGES, hooks)).encode()).hexdigest()[:12]
+    folder = cache()
+    made = folder / f"{RELEASE}-{recipe}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".tree.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.is_dir():
+            _make(made, hooks)
+            for old in folder.glob(f"{RELEASE}-*"):
+                if old != made:
+                    shutil.rmtree(old)
+    return made
+
+
+def _make(made: Path, hooks: list[str]) -> None:
+    half = made.with_name(f".half-{made.name}")
+    shutil.rmtree(half, ignore_errors=True)
+    command = ["mmdebstrap", "--quiet", "--variant=apt", f"--include={','.join(PACKAGES)}"]
+    for hook in hooks:
+        script = hook.replace("'", "'\\''")
+        command.append(f"--customize-hook=chroot \"$1\" sh -c '{script}'")
+    command += ["--customize-hook=rm -rf \"$1\"/var/cache/apt/* \"$1\"/var/lib/apt/lists/*", RELEASE, str(half)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        shutil.rmtree(half, ignore_errors=True)
+        raise RuntimeError(f"mmdebstrap made no {RELEASE} tree in {half}:\n{run.stderr[-2000:]}")
+    # mmdebstrap sets the mode of a scratch folder; a root folder that others may not enter is no root folder.
+    half.chmod(0o755)
+    half.rename(made)
+
+
+if __name__ == "__main__":
+    if (why := missing()) is not None:
+        sys.exit(why)
+    sys.stdout.write(f"{tree()}\n")
