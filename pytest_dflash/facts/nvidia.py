@@ -137,7 +137,7 @@ class Driver:
 
 
 def throttle_reasons(bits: int) -> tuple[str, ...]:
-    """The reasons in `bits` that slow a GPU down, without idle and display clocks; an unknown bit by its number."""
+    """The reasons in `bits` that slow a GPU down (idle and display clocks do not); an unknown bit by its number."""
     rest = bits & ~INNOCENT_REASONS
     known = [name for bit, name in THROTTLE_REASONS.items() if rest & bit]
     unknown = rest & ~sum(THROTTLE_REASONS)
@@ -149,7 +149,8 @@ def throttle_reasons(bits: int) -> tuple[str, ...]:
 _ASK = r"""
 ask() {
     seconds=$1; shift
-    { ( (timeout -k 2 "$seconds" "$@" 2>&1; printf '\nended=%s\n' "$?") </dev/null & ) } | timeout "$((seconds + 3))" cat
+    { ( (timeout -k 2 "$seconds" "$@" 2>&1; printf '\nended=%s\n' "$?") </dev/null & ) } |
+        timeout "$((seconds + 3))" cat
 }
 stuck() {
     grep -shE '^[0-9]+ \(.*\) D ' "$R"/proc/[0-9]*/stat | head -n 5 | while read -r stuck_pid stuck_name _; do
