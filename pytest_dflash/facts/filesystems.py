@@ -1,0 +1,149 @@
+"""File systems below the service: space and inodes of what it reads and writes, and shared memory.
+
+Law: df and nothing else. Which paths matter is read from the service's own argv and environment, by shape
+(an absolute path), so that no engine is named here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pytest_dflash.facts.bundle import SERVICE_PROCESS
+from pytest_dflash.facts.probe import Probe, Reply
+from pytest_dflash.facts.reading import Reading, Silent, Value
+
+
+@dataclass(frozen=True, slots=True)
+class FileSystem:
+    """One mounted file system.
+
+    Attributes:
+        used_for: Purpose to path: {"--model-path": "/srv/models/k26", "journal": "/var/log/journal"}.
+        available_bytes: What a user without privileges can still write.
+        inodes: None where the file system has no fixed number (btrfs, some network file systems).
+    """
+
+    mount: str
+    device: str
+    size_bytes: int
+    available_bytes: int
+    inodes: int | None
+    inodes_free: int | None
+    used_for: Mapping[str, str]
+
+
+_ASK = r"""
+ask() {
+    [ -e "$2" ] || return 0
+    printf '\npath %s=%s\n' "$1" "$2"
+    timeout -k 1 5 df -Pk "$2" 2>&1
+    timeout -k 1 5 df -Pi "$2" 2>/dev/null
+}
+"""
+
+_DISKS_SCRIPT = (
+    SERVICE_PROCESS
+    + _ASK
+    + r"""
+echo "readable=$readable"
+ask root /
+ask tmp /tmp
+if [ -d /var/log/journal ]; then ask journal /var/log/journal; else ask journal /run/log/journal; fi
+for name in HOME HF_HOME HF_HUB_CACHE XDG_CACHE_HOME TRITON_CACHE_DIR TORCHINDUCTOR_CACHE_DIR TMPDIR STATE_DIRECTORY; do
+    variable "$name" && ask "$name" "$value"
+done
+# Arguments that are paths: `--model-path /srv/x` and `--model-path=/srv/x`; the program itself is none of them.
+flag= first=yes count=0
+while IFS= read -r word; do
+    case $word in
+        --*=/*) name=${word%%=*} target=${word#*=} ;;
+        /*) name=${flag:-argument} target=$word ;;
+        *) name= target= ;;
+    esac
+    case $word in -*) flag=$word ;; *) flag= ;; esac
+    [ -z "$first" ] || { first=; continue; }
+    [ -n "$target" ] || continue
+    [ "$count" -lt 8 ] || break
+    count=$((count + 1))
+    ask "$name" "$target"
+done <<END
+$argv
+END
+exit 0
+"""
+)
+
+_SHARED_SCRIPT = (
+    _ASK
+    + r"""
+for folder in "$R/proc/${MAIN_PID:-0}/root/dev/shm" "$R/dev/shm"; do
+    [ -d "$folder" ] && ask /dev/shm "$folder" && exit 0
+done
+echo 'no /dev/shm, neither in the root of the main process nor on the host' >&2
+exit 1
+"""
+)
+
+_ROW = re.compile(
+    r"^(?P<device>\S.*?)\s+(?P<size>\d+|-)\s+(?:\d+|-)\s+(?P<free>-?\d+|-)\s+(?:\d+%|-)\s+(?P<mount>\S.*)$"
+)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"\d{1,18}", text) else None
+
+
+def _blocks(text: str) -> list[tuple[str, str, list[re.Match[str]], str]]:
+    """Purpose, path, the rows that df printed for it (space, then inodes), and all that it said."""
+    blocks = []
+    for block in re.split(r"^path ", text, flags=re.MULTILINE)[1:]:
+        header, _, said = block.partition("\n")
+        purpose, _, path = header.partition("=")
+        rows = [row for line in said.splitlines() if (row := _ROW.match(line))]
+        blocks.append((purpose, path, rows, said.strip()))
+    return blocks
+
+
+def _file_system(rows: list[re.Match[str]], used_for: Mapping[str, str]) -> FileSystem | None:
+    size, free = (_number(rows[0]["size"]), _number(rows[0]["free"])) if rows else (None, None)
+    if size is None or free is None:
+        return None
+    inodes = _number(rows[1]["size"]) if len(rows) > 1 else None
+    return FileSystem(
+        mount=rows[0]["mount"],
+        device=rows[0]["device"],
+        size_bytes=size * 1024,
+        available_bytes=free * 1024,
+        inodes=inodes or None,
+        inodes_free=_number(rows[1]["free"]) if inodes else None,
+        used_for=used_for,
+    )
+
+
+def _parse(reply: Reply) -> Reading[tuple[FileSystem, ...]]:
+    found: dict[str, tuple[list[re.Match[str]], dict[str, str]]] = {}
+    for purpose, path, rows, _ in _blocks(reply.text):
+        if rows:
+            found.setdefault(rows[0]["mount"], (rows, {}))[1].setdefault(purpose, path)
+    systems = tuple(one for rows, used_for in found.values() if (one := _file_system(rows, used_for)))
+    if not systems:
+        return reply.silence("df -Pk /")
+    unseen = " (the service's environment is not readable: its caches are not looked at)"
+    return Value(systems, "df -Pk; df -Pi" + (unseen if reply.text.startswith("readable=no") else ""))
+
+
+def _parse_shared(reply: Reply) -> Reading[FileSystem]:
+    for purpose, path, rows, said in _blocks(reply.text):
+        if one := _file_system(rows, {purpose: path}):
+            return Value(one, f"df -Pk {path}")
+        return Silent(f"`df -Pk {path}` told no size: {said[:200]!r}", f"df -Pk {path}")
+    return reply.silence("df -Pk /dev/shm")
+
+
+DISKS: Probe[tuple[FileSystem, ...]] = Probe("disks", _DISKS_SCRIPT, _parse)
+"""The file systems of root, tmp, journal, and of the paths in the service's argv and environment."""
+
+SHARED_MEMORY: Probe[FileSystem] = Probe("shared-memory", _SHARED_SCRIPT, _parse_shared)
+"""Shared memory as the service's main process sees it: a container's own may be 64 MiB."""
