@@ -52,6 +52,11 @@ class Toolkit:
     tools: Mapping[str, Reading[str]]
     pid: int
 
+    @property
+    def version(self) -> Reading[str]:
+        """The release of the nvcc that they take."""
+        return self.nvcc.value.release if isinstance(self.nvcc, Value) else self.nvcc
+
 
 _SCRIPT = (
     SERVICE_PROCESS

@@ -1,4 +1,4 @@
-"""File systems below the service: space and inodes of what it reads and writes, and shared memory.
+"""Disks below the service: space and inodes of what it reads and writes, and shared memory.
 
 Law: df and nothing else. Which paths matter is read from the service's own argv and environment, by shape
 (an absolute path), so that no engine is named here.
@@ -16,7 +16,7 @@ from pytest_dflash.facts.reading import Reading, Silent, Value
 
 
 @dataclass(frozen=True, slots=True)
-class FileSystem:
+class Disk:
     """One mounted file system.
 
     Attributes:
@@ -38,8 +38,8 @@ _ASK = r"""
 ask() {
     [ -e "$2" ] || return 0
     printf '\npath %s=%s\n' "$1" "$2"
-    timeout -k 1 5 df -Pk "$2" 2>&1
-    timeout -k 1 5 df -Pi "$2" 2>/dev/null
+    timeout -k 1 5 df -P -k "$2" 2>&1
+    timeout -k 1 5 df -P -i "$2" 2>/dev/null
 }
 """
 
@@ -106,12 +106,12 @@ def _blocks(text: str) -> list[tuple[str, str, list[re.Match[str]], str]]:
     return blocks
 
 
-def _file_system(rows: list[re.Match[str]], used_for: Mapping[str, str]) -> FileSystem | None:
+def _disk(rows: list[re.Match[str]], used_for: Mapping[str, str]) -> Disk | None:
     size, free = (_number(rows[0]["size"]), _number(rows[0]["free"])) if rows else (None, None)
     if size is None or free is None:
         return None
     inodes = _number(rows[1]["size"]) if len(rows) > 1 else None
-    return FileSystem(
+    return Disk(
         mount=rows[0]["mount"],
         device=rows[0]["device"],
         size_bytes=size * 1024,
@@ -122,28 +122,28 @@ def _file_system(rows: list[re.Match[str]], used_for: Mapping[str, str]) -> File
     )
 
 
-def _parse(reply: Reply) -> Reading[tuple[FileSystem, ...]]:
+def _parse(reply: Reply) -> Reading[tuple[Disk, ...]]:
     found: dict[str, tuple[list[re.Match[str]], dict[str, str]]] = {}
     for purpose, path, rows, _ in _blocks(reply.text):
         if rows:
             found.setdefault(rows[0]["mount"], (rows, {}))[1].setdefault(purpose, path)
-    systems = tuple(one for rows, used_for in found.values() if (one := _file_system(rows, used_for)))
-    if not systems:
-        return reply.silence("df -Pk /")
+    disks = tuple(one for rows, used_for in found.values() if (one := _disk(rows, used_for)))
+    if not disks:
+        return reply.silence("df -P -k /")
     unseen = " (the service's environment is not readable: its caches are not looked at)"
-    return Value(systems, "df -Pk; df -Pi" + (unseen if reply.text.startswith("readable=no") else ""))
+    return Value(disks, "df -P -k; df -P -i" + (unseen if reply.text.startswith("readable=no") else ""))
 
 
-def _parse_shared(reply: Reply) -> Reading[FileSystem]:
+def _parse_shared(reply: Reply) -> Reading[Disk]:
     for purpose, path, rows, said in _blocks(reply.text):
-        if one := _file_system(rows, {purpose: path}):
-            return Value(one, f"df -Pk {path}")
-        return Silent(f"`df -Pk {path}` told no size: {said[:200]!r}", f"df -Pk {path}")
-    return reply.silence("df -Pk /dev/shm")
+        if one := _disk(rows, {purpose: path}):
+            return Value(one, f"df -P -k {path}")
+        return Silent(f"`df -P -k {path}` told no size: {said[:200]!r}", f"df -P -k {path}")
+    return reply.silence("df -P -k /dev/shm")
 
 
-DISKS: Probe[tuple[FileSystem, ...]] = Probe("disks", _DISKS_SCRIPT, _parse)
+DISKS: Probe[tuple[Disk, ...]] = Probe("disks", _DISKS_SCRIPT, _parse)
 """The file systems of root, tmp, journal, and of the paths in the service's argv and environment."""
 
-SHARED_MEMORY: Probe[FileSystem] = Probe("shared-memory", _SHARED_SCRIPT, _parse_shared)
+SHARED_MEMORY: Probe[Disk] = Probe("shared-memory", _SHARED_SCRIPT, _parse_shared)
 """Shared memory as the service's main process sees it: a container's own may be 64 MiB."""
