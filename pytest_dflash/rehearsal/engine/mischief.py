@@ -43,5 +43,7 @@ def read(folder: Path) -> Mischief:
     switches = json.loads(path.read_text("utf-8"))
     known = {field.name for field in fields(Mischief)}
     if unknown := sorted(set(switches) - known):
-        raise ValueError(f"{path}: unknown switches {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+        raise ValueError(
+            f"{path}: unknown switches {', '.join(unknown)}; known are {', '.join(sorted(known))}"
+        )
     return Mischief(**switches)

@@ -44,7 +44,9 @@ class Parrot:
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Bytes back to text; what is cut within a character is replaced."""
-        return bytes(token - _BYTES_FROM for token in tokens if token >= _BYTES_FROM).decode("utf-8", "replace")
+        return bytes(token - _BYTES_FROM for token in tokens if token >= _BYTES_FROM).decode(
+            "utf-8", "replace"
+        )
 
     def answer(self, prompt: Sequence[int]) -> list[int]:
         """The word asked for, or about 2000 tokens of prose."""

@@ -13,7 +13,12 @@ from .openai_routes import Refused
 from .scheduler import Scheduler
 
 VERSION = "0.5.23"
-STARTUP_TIME = {"load_weight": 0.02, "kv_cache_allocation": 0.41, "scheduler_e2e": 1.52, "tokenizer_e2e": 8.82}
+STARTUP_TIME = {
+    "load_weight": 0.02,
+    "kv_cache_allocation": 0.41,
+    "scheduler_e2e": 1.52,
+    "tokenizer_e2e": 8.82,
+}
 
 
 def server_info(scheduler: Scheduler, argv: Sequence[str]) -> dict[str, Any]:
@@ -25,7 +30,12 @@ def server_info(scheduler: Scheduler, argv: Sequence[str]) -> dict[str, Any]:
         "startup_time": STARTUP_TIME,
         "effective_max_running_requests_per_dp": fields["max_running_requests"] or 2048,
         "last_gen_throughput": 0.0,
-        "memory_usage": {"weight": 72.84, "kvcache": 9.42, "token_capacity": tokens, "token_capacity_swa": None},
+        "memory_usage": {
+            "weight": 72.84,
+            "kvcache": 9.42,
+            "token_capacity": tokens,
+            "token_capacity_swa": None,
+        },
         "decode_cuda_graph_bs": [],
     }
     if (length := scheduler.accept_length) is not None:
@@ -85,7 +95,9 @@ def loads(scheduler: Scheduler) -> dict[str, Any]:
                 "num_used_tokens": 0,
                 "max_total_num_tokens": scheduler.fields["max_total_tokens"] or 131072,
                 "token_usage": 0.0,
-                "speculative": None if length is None else {"accept_length": length, "accept_rate": (length - 1) / 7},
+                "speculative": None
+                if length is None
+                else {"accept_length": length, "accept_rate": (length - 1) / 7},
             }
         ],
         "aggregate": {"total_running_reqs": scheduler.counters.running, "total_waiting_reqs": 0},
@@ -111,7 +123,9 @@ def generate(body: Any, scheduler: Scheduler) -> dict[str, Any]:
     ):
         tokens += step.tokens
         steps, finish = steps + 1, step.finish
-    reason = {"type": "length", "length": len(tokens)} if finish == "length" else {"type": "stop", "matched": 2}
+    reason = (
+        {"type": "length", "length": len(tokens)} if finish == "length" else {"type": "stop", "matched": 2}
+    )
     meta: dict[str, Any] = {
         "id": "0",
         "finish_reason": reason,
@@ -138,12 +152,27 @@ def metrics(scheduler: Scheduler) -> str:
     counted = scheduler.counters
     rows = [
         ("prompt_tokens_total", "counter", "Number of prefill tokens processed.", counted.prompt_tokens),
-        ("generation_tokens_total", "counter", "Number of generation tokens processed.", counted.generation_tokens),
-        ("spec_verify_calls_total", "counter", "Number of speculative decoding verification calls.", counted.verify_calls),
+        (
+            "generation_tokens_total",
+            "counter",
+            "Number of generation tokens processed.",
+            counted.generation_tokens,
+        ),
+        (
+            "spec_verify_calls_total",
+            "counter",
+            "Number of speculative decoding verification calls.",
+            counted.verify_calls,
+        ),
         ("num_requests_total", "counter", "Number of requests processed.", counted.requests),
         ("num_running_reqs", "gauge", "The number of running requests.", counted.running),
         ("num_queue_reqs", "gauge", "The number of requests in the waiting queue.", 0),
-        ("spec_accept_length", "gauge", "The average acceptance length of speculative decoding.", scheduler.accept_length or 0),
+        (
+            "spec_accept_length",
+            "gauge",
+            "The average acceptance length of speculative decoding.",
+            scheduler.accept_length or 0,
+        ),
     ]
     return "".join(
         f"# HELP sglang:{name} {text}\n# TYPE sglang:{name} {kind}\nsglang:{name}{labels} {float(value)}\n"

@@ -140,9 +140,17 @@ def complete(request: Request, scheduler: Scheduler) -> dict[str, Any]:
         tokens += step.tokens
         text, finish = text + said, step.finish
     content: dict[str, Any] = (
-        {"message": {"role": "assistant", "content": text, "reasoning_content": None}} if request.chat else {"text": text}
+        {"message": {"role": "assistant", "content": text, "reasoning_content": None}}
+        if request.chat
+        else {"text": text}
     )
-    choice = {"index": 0, **content, "logprobs": None, "finish_reason": finish, "matched_stop": _matched(finish)}
+    choice = {
+        "index": 0,
+        **content,
+        "logprobs": None,
+        "finish_reason": finish,
+        "matched_stop": _matched(finish),
+    }
     if request.token_ids:
         choice |= {"token_ids": tokens, "prompt_token_ids": list(request.prompt)}
     weights = {"version": "default", "start": 0, "end": len(tokens)}
@@ -157,10 +165,14 @@ def stream(request: Request, scheduler: Scheduler) -> Iterator[dict[str, Any]]:
     """The answer as chunks of several tokens; the last one with usage when it was asked for."""
     head, produced, first = _head(request, chunk=True), 0, True
     if request.chat:
-        yield head | _chunk(request, {"delta": {"reasoning_content": None, "role": "assistant", "content": ""}})
+        yield head | _chunk(
+            request, {"delta": {"reasoning_content": None, "role": "assistant", "content": ""}}
+        )
     for step, text in _steps(request, scheduler):
         produced += len(step.tokens)
-        content: dict[str, Any] = {"delta": {"reasoning_content": None, "content": text}} if request.chat else {"text": text}
+        content: dict[str, Any] = (
+            {"delta": {"reasoning_content": None, "content": text}} if request.chat else {"text": text}
+        )
         ids: dict[str, Any] = {"token_ids": list(step.tokens)} if request.token_ids else {}
         if ids and first:
             ids["prompt_token_ids"] = list(request.prompt)
@@ -175,7 +187,16 @@ def stream(request: Request, scheduler: Scheduler) -> Iterator[dict[str, Any]]:
 
 
 def _chunk(
-    request: Request, content: Mapping[str, Any], finish: str | None = None, ids: Mapping[str, Any] | None = None
+    request: Request,
+    content: Mapping[str, Any],
+    finish: str | None = None,
+    ids: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    choice = {"index": 0, **content, "logprobs": None, "finish_reason": finish, "matched_stop": _matched(finish)}
+    choice = {
+        "index": 0,
+        **content,
+        "logprobs": None,
+        "finish_reason": finish,
+        "matched_stop": _matched(finish),
+    }
     return {"choices": [choice | dict(ids or {})]} | ({} if request.chat else {"usage": None})

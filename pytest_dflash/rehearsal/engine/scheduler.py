@@ -94,7 +94,11 @@ class Scheduler:
 
     def _report(self, produced: int, steps: int, took: float, prompt: int, scheduler: str) -> None:
         length = produced / steps if steps else 0.0
-        accepted = f"accept len: {length:.2f}, accept rate: {max(length - 1, 0) / 7:.2f}, " if self.speculates else ""
+        accepted = (
+            f"accept len: {length:.2f}, accept rate: {max(length - 1, 0) / 7:.2f}, "
+            if self.speculates
+            else ""
+        )
         log.line(
             f"Decode batch, #running-req: 1, #token: {prompt + produced}, token usage: 0.00, {accepted}"
             f"cuda graph: True, gen throughput (token/s): {produced / max(took, 1e-3):.2f}, #queue-req: 0",

@@ -67,7 +67,9 @@ class Handler(BaseHTTPRequestHandler):
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """One line of uvicorn's access log."""
         status = HTTPStatus(int(code))
-        log.access(self.client_address, f"{self.command} {self.path} {self.request_version}", status, status.phrase)
+        log.access(
+            self.client_address, f"{self.command} {self.path} {self.request_version}", status, status.phrase
+        )
 
     def do_GET(self) -> None:
         """Any GET."""
@@ -109,7 +111,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def _may_pass(self) -> bool:
         shown = self.headers.get("authorization", "")
-        return self.engine.key is None or hmac.compare_digest(shown.encode(), f"Bearer {self.engine.key}".encode())
+        return self.engine.key is None or hmac.compare_digest(
+            shown.encode(), f"Bearer {self.engine.key}".encode()
+        )
 
     def json(self) -> Any:
         """The request's body.
@@ -200,7 +204,9 @@ class Handler(BaseHTTPRequestHandler):
         """Token ids of a prompt."""
         scheduler = self.engine.scheduler
         tokens = scheduler.model.encode(str(self.json().get("prompt", "")))
-        self.reply({"tokens": tokens, "count": len(tokens), "max_model_len": scheduler.fields["context_length"]})
+        self.reply(
+            {"tokens": tokens, "count": len(tokens), "max_model_len": scheduler.fields["context_length"]}
+        )
 
 
 _GENERATE: Answer = lambda h: h.reply(native_routes.generate(h.json(), h.engine.scheduler))  # noqa: E731 - a row of the table

@@ -1,0 +1,140 @@
+"""The stand-in's journal: entries in memory, and the selection that journalctl makes of them.
+
+Law: fields as journald 252 names them; who asks and how it is printed is `tools.journalctl`'s.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Fields = dict[str, str]
+LINE_MAX = 49_152  # bytes; longer lines are split, the first part marked
+HOSTNAME = "inferhost"
+STARTED, STOPPING, STOPPED = (
+    "39f53479d3a045ac8e11786248231fbf",
+    "de5b426a63be47a7b6ac3eaac82e2f6f",
+    "9d1aaa27d60140bd96365438aad20286",
+)
+PROCESS_EXIT, UNIT_FAILED, UNIT_DONE, RESTART_SCHEDULED = (
+    "98e322203f7a4ed290d09fe03c09fe15",
+    "d9b373ed55a64feb8242e02dbe79a49c",
+    "7ad2d189f7e94e70a38c781354912448",
+    "5eb03494b6584870a536b337290809b3",
+)
+SUPPRESSED = "a596d6fe7bfa4994828e72309e95d61e"
+_STAMP = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+
+
+def boot_id() -> str:
+    """This boot, as the journal writes it."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip().replace("-", "")
+
+
+@dataclass(slots=True)
+class Journal:
+    """All entries, oldest first."""
+
+    entries: list[Fields] = field(default_factory=list)
+    boot: str = field(default_factory=boot_id)
+    machine: str = field(default_factory=lambda: uuid.uuid4().hex)
+    written: int = 0
+
+    def write(self, fields: Mapping[str, str], *, ago_us: int = 0) -> None:
+        """One entry, now or `ago_us` earlier."""
+        realtime = time.time_ns() // 1000 - ago_us
+        monotonic = max(time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000 - ago_us, 0)
+        self.written += 1
+        self.entries.append(
+            {
+                "__CURSOR": f"s={self.machine};i={self.written:x};b={self.boot};m={monotonic:x};t={realtime:x};x=0",
+                "__REALTIME_TIMESTAMP": str(realtime),
+                "__MONOTONIC_TIMESTAMP": str(monotonic),
+                "_BOOT_ID": self.boot,
+                "_MACHINE_ID": self.machine,
+                "_HOSTNAME": HOSTNAME,
+                "_RUNTIME_SCOPE": "system",
+                **fields,
+            }
+        )
+
+    def manager(self, unit: str, invocation: str, message: str, priority: int = 6, **more: str) -> None:
+        """What the manager says about `unit`."""
+        self.write(
+            {
+                "_TRANSPORT": "journal",
+                "_PID": "1",
+                "_UID": "0",
+                "_GID": "0",
+                "_COMM": "systemd",
+                "_EXE": "/usr/lib/systemd/systemd",
+                "_CMDLINE": "/usr/lib/systemd/systemd",
+                "_SYSTEMD_CGROUP": "/init.scope",
+                "_SYSTEMD_UNIT": "init.scope",
+                "_SYSTEMD_SLICE": "-.slice",
+                "SYSLOG_IDENTIFIER": "systemd",
+                "SYSLOG_FACILITY": "3",
+                "PRIORITY": str(priority),
+                "UNIT": unit,
+                "INVOCATION_ID": invocation,
+                "MESSAGE": message,
+                **more,
+            }
+        )
+
+    def line(self, who: Mapping[str, str], text: str) -> None:
+        """One line of a service's output, split where journald splits."""
+        data = text.encode("utf-8", "surrogateescape")
+        while len(data) > LINE_MAX:
+            part, data = data[:LINE_MAX], data[LINE_MAX:]
+            self.write({**who, "MESSAGE": part.decode("utf-8", "surrogateescape"), "_LINE_BREAK": "line-max"})
+        self.write({**who, "MESSAGE": data.decode("utf-8", "surrogateescape")})
+
+    def kernel(self, message: str, priority: int = 6) -> None:
+        """One line of the kernel, as if from boot."""
+        since_boot = int(time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000)
+        self.write(
+            {
+                "_TRANSPORT": "kernel",
+                "SYSLOG_IDENTIFIER": "kernel",
+                "PRIORITY": str(priority),
+                "MESSAGE": message,
+            },
+            ago_us=max(since_boot - 2_000_000, 0),
+        )
+
+    def age(self, seconds: float) -> None:
+        """Moves the service's past further into the past, the engine's own time stamps with it; not the boot."""
+        for entry in self.entries:
+            if entry["_TRANSPORT"] == "kernel":
+                continue
+            for name in ("__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP"):
+                entry[name] = str(max(int(entry[name]) - int(seconds * 1e6), 0))
+            then = time.strftime(
+                "[%Y-%m-%d %H:%M:%S", time.localtime(int(entry["__REALTIME_TIMESTAMP"]) / 1e6)
+            )
+            entry["MESSAGE"] = _STAMP.sub(then, entry["MESSAGE"])
+
+    def forget(self, condition: Callable[[Fields], bool]) -> int:
+        """Drops entries, as a rate limit or a rotation does; says how many."""
+        kept = [entry for entry in self.entries if not condition(entry)]
+        dropped = len(self.entries) - len(kept)
+        self.entries[:] = kept
+        return dropped
+
+    def select(self, matches: Sequence[str]) -> Iterator[Fields]:
+        """Entries by `FIELD=VALUE`: one field's values are alternatives, fields are joined, `+` starts over."""
+        groups: list[dict[str, set[str]]] = [{}]
+        for match in matches:
+            if match == "+":
+                groups.append({})
+            else:
+                name, _, value = match.partition("=")
+                groups[-1].setdefault(name, set()).add(value)
+        for entry in self.entries:
+            if any(all(entry.get(name) in values for name, values in group.items()) for group in groups):
+                yield entry

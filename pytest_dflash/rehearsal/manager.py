@@ -1,0 +1,199 @@
+"""The stand-in's pid 1: one process that owns the unit, the journal and what the tools answer.
+
+Law: one thread, one loop. It ends, and its unit with it, as soon as its standard input does: so nothing
+is left when the test run is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pytest_dflash.rehearsal import client, journal, proc_tree, service
+from pytest_dflash.rehearsal.tools import (
+    Answer,
+    busctl,
+    journalctl,
+    machine,
+    nvidia,
+    sockets,
+    systemctl,
+    unknown,
+)
+
+Tool = Callable[[Sequence[str], "Manager"], Answer]
+TOOLS: dict[str, Tool] = {
+    "systemctl": systemctl.answer,
+    "busctl": busctl.answer,
+    "journalctl": journalctl.answer,
+    "nvidia-smi": nvidia.smi,
+    "nvcc": nvidia.nvcc,
+    "ss": sockets.answer,
+    "df": machine.df,
+    "systemd-detect-virt": machine.detect_virt,
+}
+TICK_S = 0.02
+STOP_TIMEOUT_S = 30.0
+BOOT_LINES = (
+    "Linux version 6.12.48+deb13-amd64 (debian-kernel@lists.debian.org) (x86_64-linux-gnu-gcc-14)",
+    "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build",
+    "nvidia-modeset: Loading NVIDIA UNIX Open Kernel Mode Setting Driver for x86_64  580.95.05",
+)
+
+
+class Manager:
+    """One stand-in host's manager, in `folder`."""
+
+    def __init__(self, folder: Path, unit: str) -> None:
+        self.folder = folder
+        self.root = folder / "root"
+        self.log = journal.Journal()
+        search = tuple(
+            self.root / part
+            for part in ("etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system")
+        )
+        self.service = service.Service(unit, search, self.log, self.refresh)
+        self.selector = selectors.DefaultSelector()
+        self.partial = b""
+        self.ending = False
+        for line in BOOT_LINES:
+            self.log.kernel(line)
+
+    def pids(self) -> list[int]:
+        """The unit's processes: those of the main process's session."""
+        return proc_tree.session(self.service.exec_pid) if self.service.process else []
+
+    def refresh(self) -> None:
+        """Makes root/proc show the unit's processes of this moment."""
+        proc_tree.refresh(self.root / "proc", self.service.name, self.pids())
+
+    def drain(self) -> None:
+        """Takes the service's output into the journal, line by line."""
+        process = self.service.process
+        if process is None or process.stdout is None:
+            return
+        who = self.service.who()
+        while True:
+            try:
+                data = os.read(process.stdout.fileno(), 1 << 16)
+            except BlockingIOError:
+                return
+            if not data:
+                return
+            *lines, self.partial = (self.partial + data).split(b"\n")
+            for line in lines:
+                self.log.line(who, line.decode("utf-8", "surrogateescape"))
+
+    def step(self, timeout: float = TICK_S) -> None:
+        """One round: output, an exit, a restart that is due, one client."""
+        ready = self.selector.select(timeout)
+        self.drain()
+        self.service.reap()
+        self.service.tick()
+        for key, _events in ready:
+            key.data()
+
+    def stop_and_wait(self) -> None:
+        """Stops the unit as `systemctl stop` does: waits, then kills."""
+        deadline = time.monotonic() + STOP_TIMEOUT_S
+        running = self.service.process is not None
+        self.service.begin_stop()
+        while self.service.process is not None:
+            time.sleep(0.005)
+            self.drain()
+            self.service.reap()
+            if time.monotonic() > deadline:
+                self.service.kill_rest()
+        if running:
+            self.service.end_stop()
+
+    def serve(self) -> None:
+        """Listens and answers until standard input ends."""
+        listener = socket.socket(socket.AF_UNIX)
+        os.chdir(self.folder)
+        listener.bind(client.SOCKET)
+        listener.listen(64)
+        self.selector.register(listener, selectors.EVENT_READ, lambda: self._accept(listener))
+        self.selector.register(sys.stdin.buffer, selectors.EVENT_READ, self._input)
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        while not self.ending:
+            self.step()
+        self.service.kill_rest() if self.service.process else None
+
+    def _input(self) -> None:
+        if not os.read(sys.stdin.fileno(), 4096):
+            self.ending = True
+
+    def _accept(self, listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.settimeout(10)
+            try:
+                question = b""
+                while not question.endswith(b"\n"):
+                    part = connection.recv(1 << 16)
+                    if not part:
+                        return
+                    question += part
+                asked = json.loads(question)
+                answer = self.ask(asked["tool"], asked["argv"])
+                connection.sendall(json.dumps([answer.status, answer.stdout, answer.stderr]).encode())
+            except OSError:
+                return  # a client that went away is no reason to stop serving others
+
+    def ask(self, tool: str, argv: Sequence[str]) -> Answer:
+        """What `tool argv` prints; "control" is the stand-in host's own."""
+        self.refresh()
+        if tool == "control":
+            return self.control(argv)
+        if tool not in TOOLS:
+            return unknown(tool, "tool")
+        return TOOLS[tool](argv, self)
+
+    def control(self, argv: Sequence[str]) -> Answer:
+        """Questions of the rehearsal itself: `logged TEXT`, `age SECONDS`, `suppress UNTIL`."""
+        match list(argv):
+            case ["logged", text]:
+                mine = self.log.select([f"_SYSTEMD_INVOCATION_ID={self.service.invocation}"])
+                return Answer(status=0 if any(text in entry["MESSAGE"] for entry in mine) else 1)
+            case ["age", seconds]:
+                self.log.age(float(seconds))
+                return Answer()
+            case ["suppress", until]:
+                self._suppress(until)
+                return Answer()
+        return unknown("control", argv)
+
+    def _suppress(self, until: str) -> None:
+        """What a rate limit leaves of a start: its lines up to the one with `until` are gone, and journald says so."""
+        mine = self.service.invocation
+        lines = list(self.log.select([f"_SYSTEMD_INVOCATION_ID={mine}"]))
+        last = next(at for at, entry in enumerate(lines) if until in entry["MESSAGE"])
+        gone = {entry["__CURSOR"] for entry in lines[:last]}
+        dropped = self.log.forget(lambda entry: entry["__CURSOR"] in gone)
+        self.log.write(
+            {"_TRANSPORT": "driver", "_PID": "301", "_UID": "0", "_COMM": "systemd-journal", "PRIORITY": "6",
+             "SYSLOG_IDENTIFIER": "systemd-journald", "_SYSTEMD_UNIT": "systemd-journald.service",
+             "MESSAGE_ID": journal.SUPPRESSED, "N_DROPPED": str(dropped),
+             "MESSAGE": f"Suppressed {dropped} messages from {self.service.name}"}
+        )  # fmt: skip
+
+
+def main() -> None:
+    """`python -m pytest_dflash.rehearsal.manager FOLDER UNIT`."""
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C in the terminal is the test run's; its end ends this
+    Manager(Path(sys.argv[1]), sys.argv[2]).serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""The stand-in's /proc: links into the real one for the unit's processes, except where the host differs.
+
+Law: files and links only. `cgroup` names the unit, `exe` leads where the real one leads; the machine's own
+files are texts of a GPU host.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+LINKED = (
+    "stat",
+    "status",
+    "cmdline",
+    "environ",
+    "limits",
+    "fd",
+    "task",
+    "root",
+    "cwd",
+    "comm",
+    "statm",
+    "smaps_rollup",
+    "net",
+)
+
+
+def session(leader: int) -> list[int]:
+    """All processes of the session that `leader` leads, the leader first."""
+    found = []
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit():
+            continue
+        try:
+            stat = Path(entry.path, "stat").read_bytes()
+        except OSError:
+            continue
+        # Fields after the command's name, which may itself hold blanks and parentheses: state ppid pgrp session.
+        if int(stat.rpartition(b")")[2].split()[3]) == leader:
+            found.append(int(entry.name))
+    return sorted(found, key=lambda pid: (pid != leader, pid))
+
+
+def refresh(proc: Path, unit: str, pids: Sequence[int]) -> None:
+    """Adds folders for processes that came, removes those of processes that went."""
+    wanted = {str(pid) for pid in pids}
+    present = {entry.name for entry in os.scandir(proc) if entry.name.isdigit()}
+    for gone in present - wanted:
+        shutil.rmtree(proc / gone, ignore_errors=True)
+    for new in wanted - present:
+        folder = proc / new
+        folder.mkdir()
+        for name in LINKED:
+            (folder / name).symlink_to(f"/proc/{new}/{name}")
+        try:
+            (folder / "exe").symlink_to(os.readlink(f"/proc/{new}/exe"))
+        except OSError:
+            (folder / "exe").symlink_to(f"/proc/{new}/exe")
+        (folder / "cgroup").write_text(f"0::/system.slice/{unit}\n", "ascii")
+    group = proc.parent / "sys/fs/cgroup/system.slice" / unit
+    group.mkdir(parents=True, exist_ok=True)
+    (group / "cgroup.procs").write_text("".join(f"{pid}\n" for pid in pids), "ascii")

@@ -1,0 +1,139 @@
+"""journalctl, as of systemd 252: selection by field, `-o json` with its two traps.
+
+Law: without -a a field over 4096 bytes is null; a message with control characters is a list of bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_dflash.rehearsal.journal import Fields
+from pytest_dflash.rehearsal.tools import Answer, unknown
+
+if TYPE_CHECKING:
+    from pytest_dflash.rehearsal.manager import Manager
+
+SHORT = 4096  # bytes of a field that -o json shows without -a
+ALWAYS = ("__CURSOR", "__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP", "_BOOT_ID")
+FLAGS = {
+    "-a": "whole",
+    "--all": "whole",
+    "-r": "newest_first",
+    "--reverse": "newest_first",
+    "-k": "kernel",
+    "--dmesg": "kernel",
+}
+IGNORED = (
+    "--no-pager",
+    "-q",
+    "--quiet",
+    "--no-hostname",
+    "--utc",
+    "-b",
+    "--boot",
+    "-b0",
+    "--boot=0",
+    "--system",
+)
+
+
+@dataclass(slots=True)
+class Question:
+    """A call of journalctl, taken apart."""
+
+    whole: bool = False
+    newest_first: bool = False
+    kernel: bool = False
+    form: str = "short"
+    last: int | None = None
+    since_us: int = 0
+    fields: tuple[str, ...] = ()
+    units: list[str] = field(default_factory=list)
+    matches: list[str] = field(default_factory=list)
+
+
+def _parse(argv: Sequence[str]) -> Question | str:
+    """The question, or what is not known about it."""
+    question, rest = Question(), [part for word in argv for part in _apart(word)]
+    while rest:
+        word = rest.pop(0)
+        if word in FLAGS:
+            setattr(question, FLAGS[word], True)
+        elif word in IGNORED:
+            continue
+        elif word in ("-o", "--output") and rest:
+            question.form = rest.pop(0)
+        elif word in ("-n", "--lines"):
+            question.last = int(rest.pop(0)) if rest and rest[0].isdigit() else 10
+        elif word in ("-u", "--unit") and rest:
+            question.units.append(rest.pop(0))
+        elif word in ("-S", "--since") and rest:
+            since = rest.pop(0)
+            if not since.startswith("@"):
+                return f"time {since!r}"
+            question.since_us = int(float(since[1:]) * 1e6)
+        elif word == "--output-fields" and rest:
+            question.fields = tuple(rest.pop(0).split(","))
+        elif word == "+" or (not word.startswith("-") and "=" in word):
+            question.matches.append(word)
+        else:
+            return f"option {word!r}"
+    return question
+
+
+def _apart(word: str) -> list[str]:
+    """`--option=value` and `-n5` as two words; a match stays one."""
+    if word.startswith("--") and "=" in word and word not in IGNORED:
+        return word.split("=", 1)
+    if word[:2] in ("-n", "-o") and len(word) > 2:
+        return [word[:2], word[2:]]
+    return [word]
+
+
+def answer(argv: Sequence[str], manager: Manager) -> Answer:
+    """`journalctl argv`."""
+    question = _parse(argv)
+    if isinstance(question, str):
+        return unknown("journalctl", question)
+    if question.form not in ("json", "cat", "short"):
+        return unknown("journalctl", f"output {question.form!r}")
+    entries: Iterable[Fields] = manager.log.select(question.matches)
+    if question.kernel:
+        entries = (entry for entry in entries if entry["_TRANSPORT"] == "kernel")
+    if question.units:
+        entries = (
+            entry
+            for entry in entries
+            if {entry.get("_SYSTEMD_UNIT"), entry.get("UNIT")} & set(question.units)
+        )
+    chosen = [entry for entry in entries if int(entry["__REALTIME_TIMESTAMP"]) >= question.since_us]
+    if question.last is not None:
+        chosen = chosen[len(chosen) - min(question.last, len(chosen)) :]
+    if question.newest_first:
+        chosen.reverse()
+    if not chosen and question.form != "json":
+        return Answer("-- No entries --\n")
+    return Answer("".join(_line(entry, question) + "\n" for entry in chosen))
+
+
+def _line(entry: Fields, question: Question) -> str:
+    if question.form == "cat":
+        return entry["MESSAGE"]
+    if question.form == "short":
+        who = f"{entry['SYSLOG_IDENTIFIER']}[{entry['_PID']}]" if "_PID" in entry else "kernel"
+        return f"{entry['_HOSTNAME']} {who}: {entry['MESSAGE']}"
+    named = (name for name in entry if not question.fields or name in question.fields or name in ALWAYS)
+    return json.dumps(
+        {name: _value(entry[name], whole=question.whole) for name in named}, separators=(",", ":")
+    )
+
+
+def _value(text: str, *, whole: bool) -> Any:
+    data = text.encode("utf-8", "surrogateescape")
+    if len(data) > SHORT and not whole:
+        return None
+    unprintable = any(byte < 0x20 and byte not in b"\n\t" for byte in data) or b"\x7f" in data
+    return list(data) if unprintable or any("\udc80" <= character <= "\udcff" for character in text) else text

@@ -1,0 +1,74 @@
+"""nvidia-smi and nvcc.
+
+Law: a table of values by field name (`recordings/gpus.json`, copied into the stand-in, where faults edit it).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_dflash.rehearsal.tools import Answer, unknown
+
+if TYPE_CHECKING:
+    from pytest_dflash.rehearsal.manager import Manager
+
+FORM = "--format=csv,noheader,nounits"
+NVCC = """nvcc: NVIDIA (R) Cuda compiler driver
+Copyright (c) 2005-2025 NVIDIA Corporation
+Built on Wed_Aug_20_01:58:59_PM_PDT_2025
+Cuda compilation tools, release 13.0, V13.0.88
+Build cuda_13.0.r13.0/compiler.36424714_0
+"""
+
+
+def cards(manager: Manager) -> list[dict[str, str]]:
+    """Each GPU's values by the name of the field."""
+    held: Mapping[str, str] = json.loads((manager.folder / "gpus.json").read_text("utf-8"))["every"]
+    each: list[Mapping[str, str]] = json.loads((manager.folder / "gpus.json").read_text("utf-8"))["each"]
+    return [{**held, "count": str(len(each)), **one} for one in each]
+
+
+def smi(argv: Sequence[str], manager: Manager) -> Answer:
+    """`nvidia-smi argv`."""
+    table = cards(manager)
+    if list(argv) == ["-L"]:
+        return Answer(
+            "".join(f"GPU {card['index']}: {card['name']} (UUID: {card['uuid']})\n" for card in table)
+        )
+    queries = [word for word in argv if word.startswith("--query-")]
+    if len(queries) != 1 or set(argv) - set(queries) - {FORM} or FORM not in argv:
+        return unknown("nvidia-smi", f"call {' '.join(argv)!r}")
+    what, _, names = queries[0].removeprefix("--query-").partition("=")
+    if what == "gpu":
+        return _rows(names.split(","), table)
+    if what == "compute-apps":
+        return _rows(names.split(","), _processes(table, manager))
+    return unknown("nvidia-smi", f"query {what!r}")
+
+
+def _processes(table: Sequence[Mapping[str, str]], manager: Manager) -> list[dict[str, str]]:
+    process = manager.service.process
+    if process is None:
+        return []
+    name = str(process.args[0]) if isinstance(process.args, tuple) else ""
+    return [
+        {"gpu_uuid": card["uuid"], "gpu_name": card["name"], "pid": str(process.pid), "process_name": name,
+         "name": name, "used_memory": card["memory.used"], "used_gpu_memory": card["memory.used"]}
+        for card in table
+    ]  # fmt: skip
+
+
+def _rows(names: Sequence[str], rows: Sequence[Mapping[str, str]]) -> Answer:
+    for name in names:
+        if rows and name.strip() not in rows[0]:
+            return Answer(f'Field "{name.strip()}" is not a valid field to query.\n\n', status=2)
+    return Answer("".join(", ".join(row[name.strip()] for name in names) + "\n" for row in rows))
+
+
+def nvcc(argv: Sequence[str], _manager: Manager) -> Answer:
+    """`nvcc --version`."""
+    return (
+        Answer(NVCC) if list(argv) in (["--version"], ["-V"]) else unknown("nvcc", f"call {' '.join(argv)!r}")
+    )
