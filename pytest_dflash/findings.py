@@ -46,13 +46,19 @@ ReadingKind: TypeAlias = Literal["value", "absent", "silent"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What one source said. `why` is set when it was silent; `where` is a place a person can look at."""
+    """What one source said.
+
+    Attributes:
+        why: Set when it was silent. where: a place a person can look at.
+        differs: Whether this is where the loss shows first: reports mark that row.
+    """
 
     source: str
     reading: ReadingKind
     value: Json = None
     why: str | None = None
     where: str | None = None
+    differs: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

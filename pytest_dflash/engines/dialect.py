@@ -69,6 +69,9 @@ class Dialect(Protocol):
     def carriers(self, setting: str) -> Sequence[str]:
         """The witnesses (CONTRACT section 5) that carry this setting, in order of propagation."""
 
+    def same(self, setting: str, left: Json, right: Json) -> bool:
+        """Whether two spellings are one value: "8" and 8, "0.90" and 0.9, JSON compared as JSON."""
+
     def is_rewrite(self, setting: str, asked: Json, found: Json, context: Mapping[str, Json]) -> bool:
         """Whether the engine legally turns `asked` into `found`, so that nobody is alarmed."""
 

@@ -1,0 +1,60 @@
+"""One setting of an engine: how its values compare, and its way along the chain.
+
+Law: the dialect decides what is the same and what a legal rewrite is; no engine is named here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pytest_dflash.facts.reading import Value
+from pytest_dflash.findings import Json, Judgement, unproven
+from pytest_dflash.witness.chain import Chain
+from pytest_dflash.witness.comparison import Rule
+from pytest_dflash.witness.following import Subject, follow
+
+
+def follow_flag(chain: Chain, name: str, expected: Json, optional: Collection[str] = ()) -> Judgement:
+    """Follows one flag.
+
+    Args:
+        chain: The witnesses.
+        name: The flag as a person may spell it.
+        expected: As in a profile: True for a bare switch that must be present, False for a flag that must be
+            absent or off.
+        optional: Witnesses that may be silent.
+    """
+    setting = chain.dialect.setting(name, chain.sources.version)
+    readings = chain.readings(setting)
+    if not readings:
+        return unproven(f"{name} cannot be followed: no witness carries it", param=name, expected=expected)
+    subject = Subject(name, chain.sources.unit, warned(chain, setting), optional, f"--{name}")
+    return follow(subject, readings, expected, rule(chain, setting))
+
+
+def rule(chain: Chain, setting: str) -> Rule:
+    """How values of one setting compare, by the dialect; a switch that is off and one that is absent are one."""
+    dialect, context = chain.dialect, chain.context
+    default = dialect.default(setting)
+
+    def same(left: Json, right: Json) -> bool:
+        return (off(left) and off(right)) or dialect.same(setting, left, right)
+
+    def rewritten(asked: Json, found: Json) -> bool:
+        by_default = asked is None and isinstance(default, Value) and same(default.value, found)
+        return by_default or dialect.is_rewrite(setting, asked, found, context)
+
+    return Rule(same=same, meets=same, rewritten=rewritten)
+
+
+def off(value: Json) -> bool:
+    """Whether a value means that a flag is not there."""
+    return value is None or value is False
+
+
+def warned(chain: Chain, setting: str) -> str:
+    """The engine's own words about a setting, "" when it has none."""
+    warnings = chain.warnings()
+    if not isinstance(warnings, Value):
+        return ""
+    return next((each.message for each in warnings.value if each.setting == setting), "")
