@@ -183,7 +183,7 @@ FAULTS: Mapping[str, Fault] = {fault.name: fault for fault in _ALL}
 """Every fault by its name."""
 
 
-class UnknownFault(UsageError):
+class UnknownFault(UsageError):  # noqa: N818 - named for what was asked for
     """A name that is no fault's."""
 
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 import pytest_dflash
 from pytest_dflash.rehearsal import client, faults, layout, venv
@@ -80,7 +81,7 @@ class StandInHost:
         """The engine's switches, read when it starts."""
         return self.site_packages / "sglang/miniature/mischief.json"
 
-    def __enter__(self) -> StandInHost:
+    def __enter__(self) -> Self:
         self.start()
         return self
 
@@ -129,7 +130,7 @@ class StandInHost:
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_"))
         }
-        self._manager = subprocess.Popen(
+        self._manager = subprocess.Popen(  # noqa: S603 - our own module, by this interpreter
             [sys.executable, "-S", "-m", "pytest_dflash.rehearsal.manager", str(self.folder), self.unit],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -19,10 +19,6 @@ UNIT = "sglang-k26-ddtree.service"
 RECORDINGS = Path(__file__).parent / "recordings"
 WINDOW_FLAG = "--speculative-draft-window-size"
 WINDOW = 2048
-DRIVER = """NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  (dvs-builder@U22-I3-AM24-12-4)  Tue Sep 23 09:55:41 UTC 2025
-GCC version:  gcc version 14.2.0 (Debian 14.2.0-19)
-"""
-MEMORY = "MemTotal:       1056428032 kB\nMemFree:        702114816 kB\nMemAvailable:   921546752 kB\nBuffers:         2101248 kB\nCached:         214302720 kB\nSwapTotal:             0 kB\nSwapFree:              0 kB\n"  # fmt: skip
 COMMAND_LINE = "BOOT_IMAGE=/boot/vmlinuz-6.12.48+deb13-amd64 root=/dev/nvme0n1p2 ro quiet iommu=pt\n"
 DRAFT_CONFIG = '{"architectures": ["DFlashDraftModel"], "block_size": 8, "model_type": "qwen3", "num_hidden_layers": 5}\n'
 TARGET_CONFIG = '{"architectures": ["KimiK25ForConditionalGeneration"], "model_type": "kimi_k25"}\n'
@@ -99,9 +95,9 @@ def lay_out(folder: Path, port: int) -> None:
         f"etc/systemd/system/{UNIT}": unit_text(root, port),
         "etc/sglang/k26.env": environment_text(root),
         "etc/os-release": 'PRETTY_NAME="Debian GNU/Linux 13 (trixie)"\nNAME="Debian GNU/Linux"\nID=debian\nVERSION_ID="13"\n',
-        "proc/driver/nvidia/version": DRIVER,
+        "proc/driver/nvidia/version": (RECORDINGS / "driver.txt").read_text("utf-8"),
         "proc/cmdline": COMMAND_LINE,
-        "proc/meminfo": MEMORY,
+        "proc/meminfo": (RECORDINGS / "meminfo.txt").read_text("utf-8"),
         "srv/models/Kimi-K2.6/config.json": TARGET_CONFIG,
         "srv/models/Kimi-K2.6-DFlash/config.json": DRAFT_CONFIG,
         "usr/local/cuda/version.json": '{"cuda": {"name": "CUDA SDK", "version": "13.0.2"}}\n',

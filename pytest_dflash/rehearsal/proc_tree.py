@@ -56,7 +56,7 @@ def refresh(proc: Path, unit: str, pids: Sequence[int]) -> None:
         for name in LINKED:
             (folder / name).symlink_to(f"/proc/{new}/{name}")
         try:
-            (folder / "exe").symlink_to(os.readlink(f"/proc/{new}/exe"))
+            (folder / "exe").symlink_to(Path(f"/proc/{new}/exe").readlink())
         except OSError:
             (folder / "exe").symlink_to(f"/proc/{new}/exe")
         (folder / "cgroup").write_text(f"0::/system.slice/{unit}\n", "ascii")

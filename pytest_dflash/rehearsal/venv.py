@@ -46,7 +46,7 @@ def _version(python: str) -> str:
     if os.path.realpath(python) == interpreter():
         return f"{sys.version_info.major}.{sys.version_info.minor}"
     command = [python, "-I", "-S", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()  # noqa: S603 - an interpreter
 
 
 def install(site: Path, name: str, version: str) -> Path:

@@ -8,8 +8,6 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-import time
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
@@ -35,13 +33,27 @@ def main(argv: Sequence[str]) -> int:
     except ValueError as refused:
         log.bare(f"Traceback (most recent call last):\nValueError: {refused}")
         return INTERNAL_ERROR
-    algorithm = fields["speculative_algorithm"]
-    window = None if wrong.window_dropped else fields["speculative_draft_window_size"]
     if wrong.window_dropped:
-        warnings = [*warnings, arguments.window_warning(algorithm)]
+        warnings.append(arguments.window_warning(fields["speculative_algorithm"]))
     engine = Engine(Scheduler(fields, Parrot()), argv, wrong)
     signal.signal(signal.SIGTERM, _on_terminate(engine))
+    server = _start(engine, warnings)
+    if server is None:
+        return 0 if engine.stopping.is_set() else BIND_FAILED
+    engine.ready = True
+    if wrong.dies_inside:
+        _die(server)
+    engine.stopping.wait()
+    server.shutdown()
+    return 0
+
+
+def _start(engine: Engine, warnings: Sequence[str]) -> Server | None:
+    """Says the recorded lines of a start and does what belongs between them; None when it did not come to serving."""
+    fields, wrong = engine.scheduler.fields, engine.mischief
+    window = None if wrong.window_dropped else fields["speculative_draft_window_size"]
     values, rank = startup.values(fields, window), startup.rank(fields)
+    drafts = fields["speculative_algorithm"] == "DFLASH"
     server = None
     for recorded in startup.lines():
         match recorded:
@@ -49,25 +61,17 @@ def main(argv: Sequence[str]) -> int:
                 for warning in warnings:
                     log.line(warning)
             case "{loading}":
-                _load(engine)
+                engine.stopping.wait(None if wrong.load_hangs else wrong.load_seconds)
             case "{draft}":
-                for line in startup.draft_lines() if algorithm == "DFLASH" else ():
+                for line in startup.draft_lines() if drafts else ():
                     startup.say(line, values, rank)
             case "{listening}":
                 server = _listen(engine)
-                if server is None:
-                    return BIND_FAILED
             case _:
                 startup.say(recorded, values, rank)
-        if engine.stopping.is_set():
-            return 0
-    engine.ready = True
-    assert server is not None
-    if wrong.dies_inside:
-        _die(server)
-    engine.stopping.wait()
-    server.shutdown()
-    return 0
+        if engine.stopping.is_set() or (recorded == "{listening}" and server is None):
+            return None
+    return server
 
 
 def _on_terminate(engine: Engine) -> signal.Handlers:
@@ -77,10 +81,6 @@ def _on_terminate(engine: Engine) -> signal.Handlers:
         log.line("SIGTERM received. signum=None frame=None. Draining requests and shutting down...")
 
     return stop  # type: ignore[return-value]  # typeshed has no public name for a handler function
-
-
-def _load(engine: Engine) -> None:
-    engine.stopping.wait(None if engine.mischief.load_hangs else engine.mischief.load_seconds)
 
 
 def _listen(engine: Engine) -> Server | None:
@@ -104,11 +104,13 @@ def _listen(engine: Engine) -> Server | None:
 
 def _die(server: Server) -> None:
     """The scheduler throws, the socket closes, the process stays."""
-    time.sleep(0.01)
-    try:
-        raise RuntimeError("CUDA error: an illegal memory access was encountered")
-    except RuntimeError:
-        log.line("Scheduler hit an exception: " + traceback.format_exc(), "TP0")
+    log.line(
+        "Scheduler hit an exception: Traceback (most recent call last):\n"
+        '  File "sglang/srt/managers/scheduler.py", line 3811, in run_scheduler_process\n'
+        "    scheduler.run_event_loop()\n"
+        "RuntimeError: CUDA error: an illegal memory access was encountered",
+        "TP0",
+    )
     server.shutdown()
     server.server_close()
     sys.stderr.flush()

@@ -64,7 +64,7 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
         """The access log is written by `log_request` alone."""
 
-    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+    def log_request(self, code: int | str = "-", _size: int | str = "-") -> None:
         """One line of uvicorn's access log."""
         status = HTTPStatus(int(code))
         log.access(
@@ -185,8 +185,8 @@ class Handler(BaseHTTPRequestHandler):
         """Empties the cache and the counters, unless requests run."""
         scheduler = self.engine.scheduler
         if scheduler.counters.running:
-            text = f"Cache not flushed because there are pending requests. #queue-req: 0, #running-req: {scheduler.counters.running}"
-            self.reply(text.encode(), 400, "text/plain; charset=utf-8")
+            text = "Cache not flushed because there are pending requests. #queue-req: 0, #running-req: "
+            self.reply(f"{text}{scheduler.counters.running}".encode(), 400, "text/plain; charset=utf-8")
             return
         scheduler.counters = Counters()
         said = b"Cache flushed.\nPlease check backend logs for more details. (When there are running or waiting requests, "

@@ -6,7 +6,7 @@ Law: without -a a field over 4096 bytes is null; a message with control characte
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -62,26 +62,51 @@ def _parse(argv: Sequence[str]) -> Question | str:
         word = rest.pop(0)
         if word in FLAGS:
             setattr(question, FLAGS[word], True)
-        elif word in IGNORED:
-            continue
-        elif word in ("-o", "--output") and rest:
-            question.form = rest.pop(0)
-        elif word in ("-n", "--lines"):
-            question.last = int(rest.pop(0)) if rest and rest[0].isdigit() else 10
-        elif word in ("-u", "--unit") and rest:
-            question.units.append(rest.pop(0))
-        elif word in ("-S", "--since") and rest:
-            since = rest.pop(0)
-            if not since.startswith("@"):
-                return f"time {since!r}"
-            question.since_us = int(float(since[1:]) * 1e6)
-        elif word == "--output-fields" and rest:
-            question.fields = tuple(rest.pop(0).split(","))
+        elif word in TAKING and rest:
+            try:
+                TAKING[word](question, rest.pop(0))
+            except ValueError as unreadable:
+                return f"value of {word}: {unreadable}"
         elif word == "+" or (not word.startswith("-") and "=" in word):
             question.matches.append(word)
-        else:
+        elif word not in IGNORED:
             return f"option {word!r}"
     return question
+
+
+def _since(question: Question, value: str) -> None:
+    if not value.startswith("@"):
+        raise ValueError(value)
+    question.since_us = int(float(value[1:]) * 1e6)
+
+
+def _lines(question: Question, value: str) -> None:
+    question.last = int(value)
+
+
+def _form(question: Question, value: str) -> None:
+    question.form = value
+
+
+def _output_fields(question: Question, value: str) -> None:
+    question.fields = tuple(value.split(","))
+
+
+def _unit(question: Question, value: str) -> None:
+    question.units.append(value)
+
+
+TAKING: dict[str, Callable[[Question, str], None]] = {
+    "-o": _form,
+    "--output": _form,
+    "-n": _lines,
+    "--lines": _lines,
+    "-u": _unit,
+    "--unit": _unit,
+    "-S": _since,
+    "--since": _since,
+    "--output-fields": _output_fields,
+}
 
 
 def _apart(word: str) -> list[str]:

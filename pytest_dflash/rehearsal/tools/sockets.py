@@ -51,7 +51,7 @@ def owners(pids: Sequence[int]) -> dict[str, list[tuple[int, int]]]:
             continue
         for descriptor in descriptors:
             try:
-                target = os.readlink(descriptor.path)
+                target = str(Path(descriptor.path).readlink())
             except OSError:
                 continue
             if target.startswith("socket:["):

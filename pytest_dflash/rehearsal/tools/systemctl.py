@@ -185,8 +185,10 @@ def _cat(service: Service, _manager: Manager) -> Answer:
     paths = [service.loaded.fragment.path, *(file.path for file in service.loaded.drop_ins)]
     warning = ""
     if service.needs_reload:
-        warning = f"Warning: The unit file, source configuration file or drop-ins of {service.name} changed on disk. " \
-                  "Run 'systemctl daemon-reload' to reload units.\n"  # fmt: skip
+        warning = (
+            f"Warning: The unit file, source configuration file or drop-ins of {service.name} changed on disk. "
+            "Run 'systemctl daemon-reload' to reload units.\n"
+        )
     files = [f"# {path}\n{Path(path).read_text('utf-8')}" for path in paths if Path(path).exists()]
     return Answer("\n".join(files), warning)
 
