@@ -70,8 +70,8 @@ def parse(text: str | None, typed: Iterable[str]) -> Allowed:
             raise UsageError(f"--dflash-allow: {word!r} is unknown{hint} Allowed are {', '.join(MEANING)}")
         if word in CHANGING and word not in typed:
             raise UsageError(
-                f"--dflash-allow: {word!r} changes the host, so it counts only when typed, "
-                "not from an ini file, addopts or PYTEST_ADDOPTS; type it on the command line, or take it out there"
+                f"--dflash-allow: {word!r} changes the host, so it counts only when typed on the "
+                "command line, not from an ini file, addopts or PYTEST_ADDOPTS; type it, or take it out there"
             )
     asking = any(word in ASKING for word in words)
     return Allowed(words if asking else ("read", *words), load_typed="load" in typed)

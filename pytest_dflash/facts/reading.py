@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
-T = TypeVar("T")
+T = TypeVar("T", covariant=True)  # noqa: PLC0105 - a reading is only ever read, so Value[int] is a Value[object]
 
 
 @dataclass(frozen=True, slots=True)

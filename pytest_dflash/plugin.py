@@ -1,0 +1,118 @@
+"""What pytest sees of us until a host is named: options, markers, and nothing else.
+
+Law: no import of testinfra, openai, pydantic or our own machinery at the top; a project that has this plugin
+installed and does not use it pays for one option group. The machinery is registered by `activation`.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NO_HOST = (
+    "these suites test a host, and none was named: add --host=ADDRESS, or try --host=rehearsal, "
+    "which needs no GPU, no ssh and no root"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declares the options of CONTRACT section 1."""
+    group = parser.getgroup("dflash", "acceptance of GPU inference hosts (pytest-dflash)")
+    add = group.addoption
+    add(
+        "--host",
+        action="append",
+        dest="dflash_hosts",
+        metavar="SPEC",
+        help="The host to accept, repeatable or comma separated: 10.1.2.200, root@gpu1:2222, an alias of the\n"
+        "ssh config, docker://name, local://, or rehearsal (a stand-in: no GPU, no ssh, no root)",
+    )
+    add(
+        "--dflash-profile",
+        action="append",
+        metavar="PATH",
+        help="What is expected of the host (TOML), one service each, repeatable. Default: the ini value,\n"
+        "else dflash.toml in the rootdir; for rehearsal its own",
+    )
+    add(
+        "--dflash-expect",
+        action="append",
+        metavar="KEY=VALUE",
+        default=[],
+        help="Override one expectation, for example window.tokens=4096; repeatable. Never changes a host",
+    )
+    add(
+        "--dflash-allow",
+        metavar="WORDS",
+        help="How far the run may go, comma separated. read: commands that change nothing and passive routes.\n"
+        "probe: also at most 5 short requests. load (default): also sustained requests, held back by\n"
+        "foreign traffic. restart: also restarts the unit. reconfigure: also writes a drop-in under /run\n"
+        "and takes it away again. The last two count only when typed on the command line",
+    )
+    add(
+        "--dflash-plan",
+        action="store_true",
+        help="Print every restart, request and file that the run would need, touch nothing, exit 0",
+    )
+    add(
+        "--dflash-write-profile",
+        metavar="PATH",
+        help="Write a commented profile from what the host shows, run no tests. Refuses to overwrite",
+    )
+    add(
+        "--dflash-report-dir",
+        metavar="DIR",
+        help="Where report.html, junit.xml and findings.json go. Default: the ini value, else\n"
+        "reports/<UTC>_<host>/, with reports/latest pointing at it",
+    )
+    add(
+        "--dflash-fault",
+        action="append",
+        metavar="NAME",
+        default=[],
+        help="Rehearsal only: the stand-in host has this fault; repeatable. 'list' prints them all",
+    )
+    add(
+        "--dflash-ready-timeout",
+        type=float,
+        metavar="SECONDS",
+        help="How long readiness may take. Default: service.ready_timeout_s of the profile, else 900",
+    )
+    parser.addini("dflash_profile", "Paths of profiles, relative to this file", type="paths", default=[])
+    parser.addini("dflash_report_dir", "Where reports go, relative to this file", type="string", default="")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Registers the markers; with a host, everything else."""
+    config.addinivalue_line(
+        "markers", "check(name, level): a check of pytest-dflash; it returns its judgement"
+    )
+    if config.option.dflash_hosts or config.option.dflash_fault:
+        from pytest_dflash import activation  # noqa: PLC0415 - costs nothing where no host is named
+
+        activation.activate(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Answers the options that run no tests."""
+    if "list" in config.option.dflash_fault or config.option.dflash_write_profile:
+        from pytest_dflash import errands  # noqa: PLC0415 - as above
+
+        return errands.run(config)
+    return None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    """Refuses checks without a host: a check that reads nothing must not look like one that passed."""
+    if config.option.dflash_hosts or "pytest_dflash.checks" not in sys.modules:
+        return
+    if any(item.get_closest_marker("check") for item in items):
+        raise pytest.UsageError(NO_HOST)

@@ -1,0 +1,56 @@
+"""What is right about the endpoint, apart from the text of an answer.
+
+Law: pure. That something answers on the port proves nothing: it must be the unit's own process, of the
+invocation that was read, and the model that was meant.
+"""
+
+from __future__ import annotations
+
+from pytest_dflash.facts.identity import Identity, movement
+from pytest_dflash.facts.reading import Reading, Silent, Value
+from pytest_dflash.findings import Judgement, failed, passed, unproven
+from pytest_dflash.rules.judge import HEAR, Expectation, compare, evidence
+
+
+def served_model(models: Reading[tuple[str, ...]], expected: str | None) -> Judgement:
+    """The endpoint offers the expected model. Without an expectation: it offers one at all."""
+    return compare(
+        "GET /v1/models",
+        models,
+        Expectation[tuple[str, ...]](
+            "served model",
+            expected or "any",
+            lambda found: expected in found if expected else bool(found),
+            shown=lambda found: list(found),
+            cause="another service answers on this port, or --served-model-name was changed",
+            remedy="compare service.served_model in the profile with --served-model-name of the unit",
+        ),
+    )
+
+
+def same_process(first: Reading[Identity], last: Reading[Identity]) -> Judgement:
+    """Who was read at the start still runs at the end: all that was found is about one process."""
+    for when, reading in (("at the start", first), ("at the end", last)):
+        if not isinstance(reading, Value):
+            why = reading.why if isinstance(reading, Silent) else "the unit has no process"
+            return unproven(
+                f"which process runs was not told {when}: {why}",
+                evidence=(evidence("systemctl show", reading),),
+                remedy=HEAR,
+            )
+    assert isinstance(first, Value)  # the loop above has looked
+    assert isinstance(last, Value)  # as above
+    moved = movement(first.value, last.value)
+    if moved:
+        return failed(
+            f"the answers of this run are not of one process: {moved}",
+            expected=first.value.invocation_id,
+            observed=last.value.invocation_id,
+            cause="the unit crashed or was restarted while it was tested",
+            remedy="`journalctl -u` the unit tells how the first one ended; run again when it stays up",
+        )
+    return passed(
+        f"one process (pid {first.value.main_pid}) answered from the first fact to the last request",
+        expected=first.value.invocation_id,
+        observed=last.value.invocation_id,
+    )

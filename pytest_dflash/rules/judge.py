@@ -1,0 +1,102 @@
+"""The one way from a reading to a judgement.
+
+Law: the four outcomes of a comparison; every rule goes through here, so that silence can never pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
+from pytest_dflash.findings import Evidence, Json, Judgement, Outcome, failed, unproven
+
+T = TypeVar("T")
+HEAR = "let the tool hear this source: run with --sudo or as root, or install what is missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation(Generic[T]):
+    """What is compared, and the words for it.
+
+    Attributes:
+        what: The subject as a noun, for example "driver version".
+        wanted: What is expected, as a person reads it.
+        holds: Whether a value satisfies it.
+        shown: The value as it is shown; default itself.
+        absent: The outcome when the source was heard and has no such thing.
+    """
+
+    what: str
+    wanted: Json
+    holds: Callable[[T], bool]
+    shown: Callable[[T], Json] | None = None
+    cause: str | None = None
+    remedy: str | None = None
+    absent: Outcome = Outcome.FAIL
+    param: str | None = None
+
+
+def evidence(source: str, reading: Reading[object], shown: Json = None) -> Evidence:
+    """A reading as evidence."""
+    if isinstance(reading, Value):
+        return Evidence(source=source, reading="value", value=shown, where=reading.where or None)
+    if isinstance(reading, Absent):
+        return Evidence(source=source, reading="absent", where=reading.where or None)
+    return Evidence(source=source, reading="silent", why=reading.why, where=reading.where or None)
+
+
+def compare(source: str, reading: Reading[T], expectation: Expectation[T]) -> Judgement:
+    """Compares a reading with an expectation."""
+    e = expectation
+    if isinstance(reading, Silent):
+        return unproven(
+            f"{e.what} could not be read: {reading.why}",
+            expected=e.wanted,
+            evidence=(evidence(source, reading),),
+            remedy=HEAR,
+            param=e.param,
+        )
+    if isinstance(reading, Absent):
+        word = "not there"
+        return Judgement(
+            outcome=e.absent,
+            summary=f"{e.what}: expected {display(e.wanted)}, {word}",
+            expected=e.wanted,
+            evidence=(evidence(source, reading),),
+            cause=e.cause,
+            remedy=e.remedy,
+            param=e.param,
+        )
+    shown: Json = e.shown(reading.value) if e.shown else reading.value  # type: ignore[assignment]  # plain values show themselves
+    witnesses = (evidence(source, reading, shown),)
+    if e.holds(reading.value):
+        return Judgement(
+            outcome=Outcome.PASS,
+            summary=f"{e.what} is {display(shown)}",
+            expected=e.wanted,
+            observed=shown,
+            evidence=witnesses,
+            param=e.param,
+        )
+    return failed(
+        f"{e.what}: expected {display(e.wanted)}, found {display(shown)}",
+        expected=e.wanted,
+        observed=shown,
+        evidence=witnesses,
+        cause=e.cause,
+        remedy=e.remedy,
+        param=e.param,
+    )
+
+
+def display(value: Json) -> str:
+    """A value in a sentence."""
+    return (
+        "none"
+        if value is None or value == []
+        else ", ".join(map(str, value))
+        if isinstance(value, list)
+        else str(value)
+    )

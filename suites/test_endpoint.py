@@ -1,0 +1,39 @@
+"""The service answers, correctly, and it is the unit's own process that does."""
+
+from __future__ import annotations
+
+from pytest_dflash.checks import check
+from pytest_dflash.endpoint import completion
+from pytest_dflash.findings import Judgement
+from pytest_dflash.fixtures import HostRun, Service
+from pytest_dflash.profile.schema import Profile
+from pytest_dflash.rules import endpoint
+
+MAX_TOKENS = 64
+
+
+@check("endpoint.serves")
+def test_the_unit_serves(service: Service) -> Judgement:
+    return service.judgement
+
+
+@check("endpoint.served_model")
+def test_the_expected_model_is_served(service: Service, profile: Profile) -> Judgement:
+    return endpoint.served_model(service.models(), profile.service.served_model)
+
+
+@check("endpoint.completion", level="probe", requests=1, tokens=MAX_TOKENS)
+def test_a_short_completion_is_correct(service: Service, profile: Profile) -> Judgement:
+    answer = service.client.complete(profile.endpoint.prompt, max_tokens=MAX_TOKENS)
+    return completion.judge(answer, expect=profile.endpoint.expect, max_tokens=MAX_TOKENS)
+
+
+@check("endpoint.stream_ends", level="probe", requests=1, tokens=MAX_TOKENS)
+def test_a_stream_ends_properly(service: Service, profile: Profile) -> Judgement:
+    answer = service.client.stream(profile.endpoint.prompt, max_tokens=MAX_TOKENS)
+    return completion.judge(answer, expect=profile.endpoint.expect, max_tokens=MAX_TOKENS)
+
+
+@check("endpoint.same_process", level="probe")
+def test_one_process_gave_all_the_answers(service: Service, host_run: HostRun) -> Judgement:
+    return endpoint.same_process(host_run.facts.identity, host_run.identity_now())

@@ -1,0 +1,26 @@
+"""Who can reach the port, and where its keys can be read."""
+
+from __future__ import annotations
+
+from pytest_dflash.checks import check
+from pytest_dflash.facts.host_facts import Facts
+from pytest_dflash.findings import Judgement
+from pytest_dflash.fixtures import Service
+from pytest_dflash.profile.schema import Profile
+from pytest_dflash.rules import exposure
+from pytest_dflash.witness.chain import Chain
+
+
+@check("exposure.bind")
+def test_the_port_is_bound_where_it_should_be(facts: Facts, service: Service, profile: Profile) -> Judgement:
+    return exposure.bind(facts.listeners, service.port, profile.exposure.bind)
+
+
+@check("exposure.key_required")
+def test_a_request_without_a_key_is_refused(service: Service, profile: Profile) -> Judgement:
+    return exposure.key_required(service.status_without_key(), profile.exposure.key_required)
+
+
+@check("exposure.key_hidden")
+def test_no_key_can_be_read_by_others(chain: Chain, facts: Facts) -> Judgement:
+    return exposure.key_hidden(chain, facts.serving)
