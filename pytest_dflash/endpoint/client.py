@@ -1,0 +1,332 @@
+"""The one way to the service: passive routes by GET, completions by the openai package.
+
+Law: an agent; it asks and hands over raw facts, `completion` judges them. Nothing is retried, no redirect
+is followed, no proxy or variable of this side's environment counts, and the key goes to one origin only.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal, Self
+
+from openai import APIConnectionError, DefaultHttpxClient, OpenAI, Timeout
+
+from pytest_dflash.endpoint.address import Address, address
+from pytest_dflash.endpoint.protocol import Generation, complaint_of, read_stream, read_whole
+from pytest_dflash.endpoint.trouble import EndpointTrouble, Kind, of_status
+
+# openai brings its HTTP library along: httpx, and from version 3 on httpx2. Both have the names used here.
+httpx = import_module(DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])
+
+MAX_BYTES = 64 * 2**20
+MAX_ERROR_BYTES = 64 * 2**10
+CONNECT_S = 10.0
+HIDDEN = "****"
+OUR_HEADERS = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "transfer-encoding",
+        "user-agent",
+        "x-stainless-raw-response",  # the openai package reads it back from the request
+    }
+)
+"""What may leave. The openai package adds others, some from the environment: no business of the host's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a passive route said. `json` is None where the body is none; `text` is the body in any case."""
+
+    path: str
+    status: int
+    text: str
+    json: Any
+    headers: Mapping[str, str]
+    elapsed_s: float
+
+    def document(self) -> Any:
+        """The JSON of an answer that must have succeeded.
+
+        Raises:
+            EndpointTrouble: The status says otherwise, or the body is no JSON.
+        """
+        if kind := of_status(self.status):
+            raise EndpointTrouble(kind, _said(f"GET {self.path}", self.status, self.json), self.status)
+        if self.json is None:
+            raise EndpointTrouble(
+                Kind.NOT_JSON, f"GET {self.path} answered {self.status} with no JSON", self.status
+            )
+        return self.json
+
+
+class Client:
+    """One service.
+
+    Args:
+        base_url: `http://h:30000`, with `/v1` or a base path or without.
+        key: The API key; None for a service without.
+        ca_file: A file of certificates that are trusted instead of the system's.
+        served_model: The model to ask for; None: the first that the service lists.
+        deadline_s: The longest that one request may take, first byte to last.
+
+    Raises:
+        EndpointError: The URL, the key or the file of certificates cannot be used.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        key: str | None = None,
+        ca_file: str | None = None,
+        served_model: str | None = None,
+        deadline_s: float = 30.0,
+    ) -> None:
+        self.address: Address = address(base_url)
+        self.deadline_s = deadline_s
+        self._key = _usable(key)
+        self._model = served_model
+        self._http = DefaultHttpxClient(
+            verify=_trust(ca_file),
+            trust_env=False,
+            follow_redirects=False,
+            timeout=Timeout(deadline_s, connect=min(CONNECT_S, deadline_s)),
+            event_hooks={"request": [self._sign], "response": [self._refuse]},
+        )
+        self._openai = OpenAI(
+            base_url=self.address.api,
+            api_key="set-when-the-request-leaves",
+            max_retries=0,
+            timeout=deadline_s,
+            http_client=self._http,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self._http.close()
+
+    def get(self, path: str) -> Answer:
+        """Reads a passive route, below the engine's root: `/server_info`, `/v1/models`.
+
+        Returns:
+            The answer, whatever its status.
+
+        Raises:
+            EndpointTrouble: No answer came within the deadline, it was a redirect, or it was too large.
+        """
+        asked, started = f"GET {self.address}{path}", time.monotonic()
+        with self._typed(asked), self._http.stream("GET", f"{self.address}{path}") as response:
+            if of_status(response.status_code) is Kind.REDIRECT:
+                raise EndpointTrouble(
+                    Kind.REDIRECT, _said(asked, response.status_code, None), response.status_code
+                )
+            body = b"".join(piece for _, piece in self._pieces(asked, response.iter_bytes, started))
+            text = body.decode("utf-8", "replace")
+            return Answer(
+                path=path,
+                status=response.status_code,
+                text=text,
+                json=_parsed(text),
+                headers={name.lower(): value for name, value in response.headers.items()},
+                elapsed_s=time.monotonic() - started,
+            )
+
+    def models(self) -> tuple[str, ...]:
+        """The ids of the models that the service lists."""
+        document = self.get("/v1/models").document()
+        listed = document.get("data") if isinstance(document, dict) else None
+        ids = [model.get("id") for model in listed or [] if isinstance(model, dict)]
+        return tuple(name for name in ids if isinstance(name, str))
+
+    def complete(self, prompt: str, **options: Any) -> Generation:
+        """The greedy answer to a prompt, as one document. Options: as `stream`.
+
+        Raises:
+            EndpointTrouble: The service did not accept the request or sent no whole answer.
+        """
+        asked, started = f"POST {self.address.api}", time.monotonic()
+        with self._typed(asked), self._request(prompt, stream=False, **options) as response:
+            body = b"".join(piece for _, piece in self._pieces(asked, response.iter_bytes, started))
+        document = _parsed(body.decode("utf-8", "replace"))
+        if not isinstance(document, dict):
+            raise EndpointTrouble(Kind.NOT_JSON, f"{asked} was answered with no JSON object")
+        return read_whole(document, time.monotonic() - started)
+
+    def stream(self, prompt: str, **options: Any) -> Generation:
+        """The greedy answer to a prompt, streamed. One that ends early is a fact, not an error.
+
+        Args:
+            prompt: What the user says.
+            **options: `max_tokens` (64), `route` ("chat" or "completions"), `token_ids` (ask for them).
+
+        Raises:
+            EndpointTrouble: The service did not accept the request, or fell silent until the deadline.
+        """
+        asked, started = f"POST {self.address.api}", time.monotonic()
+        with self._typed(asked), self._request(prompt, stream=True, **options) as response:
+            return read_stream(self._until_cut(self._pieces(asked, response.iter_bytes, started)))
+
+    def _request(
+        self,
+        prompt: str,
+        *,
+        stream: bool,
+        max_tokens: int = 64,
+        route: Literal["chat", "completions"] = "chat",
+        token_ids: bool = False,
+    ) -> AbstractContextManager[Any]:
+        body: dict[str, Any] = {"model": self._served_model(), "temperature": 0, "max_tokens": max_tokens}
+        if stream:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
+        if token_ids:
+            body["extra_body"] = {"return_token_ids": True}
+        if route == "chat":
+            body["messages"] = [{"role": "user", "content": prompt}]
+            return self._openai.chat.completions.with_streaming_response.create(**body)
+        return self._openai.completions.with_streaming_response.create(prompt=prompt, **body)
+
+    def _served_model(self) -> str:
+        if self._model is None:
+            listed = self.models()
+            if not listed:
+                raise EndpointTrouble(Kind.NOT_FOUND, f"GET {self.address.api}/models lists no model")
+            self._model = listed[0]
+        return self._model
+
+    def _sign(self, request: Any) -> None:
+        """The last hand on every request: our key or none, and nothing from the environment."""
+        for name in [name for name in request.headers if name.lower() not in OUR_HEADERS]:
+            del request.headers[name]
+        if self._key is not None:
+            request.headers["authorization"] = f"Bearer {self._key}"
+
+    def _refuse(self, response: Any) -> None:
+        """A completion that was not accepted: its body is read here, because here it is bounded."""
+        kind = of_status(response.status_code)
+        if kind is None or response.request.method != "POST":
+            return
+        body = b""
+        for piece in response.iter_bytes():
+            body += piece
+            if len(body) > MAX_ERROR_BYTES:
+                break
+        asked = f"POST {response.request.url}"
+        said = _said(asked, response.status_code, _parsed(body.decode("utf-8", "replace")))
+        raise EndpointTrouble(kind, self._without_key(said), response.status_code)
+
+    def _without_key(self, text: str) -> str:
+        return text.replace(self._key, HIDDEN) if self._key else text
+
+    def _pieces(
+        self, asked: str, body: Callable[[], Iterator[bytes]], started: float
+    ) -> Iterator[tuple[float, bytes]]:
+        """The body in pieces, each with its seconds since the request; bounded in bytes and in time."""
+        size = 0
+        for piece in body():
+            elapsed, size = time.monotonic() - started, size + len(piece)
+            if size > MAX_BYTES:
+                raise EndpointTrouble(
+                    Kind.TOO_LARGE, f"{asked}: the answer is larger than {MAX_BYTES >> 20} MiB"
+                )
+            if elapsed > self.deadline_s:
+                raise self._late(asked)
+            yield elapsed, piece
+
+    @staticmethod
+    def _until_cut(pieces: Iterator[tuple[float, bytes]]) -> Iterator[tuple[float, bytes]]:
+        """A connection that breaks in the middle ends the stream: what came until then is judged."""
+        try:
+            yield from pieces
+        except httpx.TimeoutException:
+            raise
+        except httpx.TransportError:
+            return
+
+    def _late(self, asked: str) -> EndpointTrouble:
+        return EndpointTrouble(Kind.TIMEOUT, f"{asked}: no whole answer within {self.deadline_s:g} s")
+
+    @contextmanager
+    def _typed(self, asked: str) -> Iterator[None]:
+        """Turns what the HTTP library and the openai package raise into our own trouble."""
+        try:
+            yield
+        except APIConnectionError as error:
+            cause = error.__cause__
+            if isinstance(cause, EndpointTrouble):
+                raise cause from None
+            raise self._trouble(asked, cause or error) from error
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+            raise self._trouble(asked, error) from error
+
+    def _trouble(self, asked: str, error: BaseException) -> EndpointTrouble:
+        if isinstance(error, httpx.TimeoutException) and not isinstance(error, httpx.ConnectTimeout):
+            return self._late(asked)
+        reason = self._without_key(str(error) or type(error).__name__)
+        kind = Kind.CUT_OFF
+        if isinstance(error, httpx.ConnectTimeout):
+            kind, reason = Kind.UNREACHABLE, "nothing answers there"
+        elif _caused_by(error, ssl.SSLError):
+            kind = Kind.TLS
+        elif _caused_by(error, ConnectionRefusedError):
+            kind, reason = Kind.REFUSED, "connection refused"
+        elif isinstance(error, httpx.ConnectError | httpx.InvalidURL):
+            kind = Kind.UNREACHABLE
+        return EndpointTrouble(kind, f"{asked}: {reason}")
+
+
+def _usable(key: str | None) -> str | None:
+    """The key, if a header can carry it. It is in no message."""
+    bare = (key or "").strip()
+    if not re.fullmatch(r"[!-~]*", bare):
+        raise EndpointTrouble(Kind.BAD_KEY, "the API key has blanks or characters that no header can carry")
+    return bare or None
+
+
+def _trust(ca_file: str | None) -> ssl.SSLContext | bool:
+    if ca_file is None:
+        return True
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except (OSError, ssl.SSLError) as error:
+        reason = (
+            error.strerror if isinstance(error, OSError) and error.strerror else "it holds no certificate"
+        )
+        raise EndpointTrouble(Kind.TLS, f"{ca_file}: cannot be used as endpoint.ca_file: {reason}") from None
+
+
+def _caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
+    while error is not None:
+        if isinstance(error, kind):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _said(asked: str, status: int, document: Any) -> str:
+    complaint = complaint_of(document)
+    return f"{asked} answered {status}" + (f": {complaint}" if complaint else "")
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
