@@ -80,6 +80,7 @@ class UnitFiles:
         environment_files: The files named by EnvironmentFile=, in order; unreadable ones are missing here
             and named in `unreadable`.
         masked: Paths that are links to /dev/null: the unit file itself, or drop-ins that hide others.
+        missing: Environment files that are named and do not exist; systemd minds unless `-` stands before them.
     """
 
     fragment: DiskFile | None
@@ -87,6 +88,7 @@ class UnitFiles:
     environment_files: tuple[DiskFile, ...] = ()
     unreadable: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 PROPERTIES = (
@@ -108,7 +110,7 @@ _SHOW = "systemctl show"
 
 def _number(text: str | None) -> int | None:
     """A counter of systemd; "[not set]", "infinity" and nothing read as None."""
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) <= 20 else None
 
 
 def _paths(text: str) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ class EffectiveUnit:
 
     Attributes:
         exec_start: In order. None at all, or several, are refused by systemd for anything but Type=oneshot.
-        environment: By Environment= alone; EnvironmentFile= overrides it, see `environment_file.environment`.
+        environment: By Environment= alone; the files of `environment_files` override it.
         environment_files: Paths in order, the optional `-` taken off; a later file overrides an earlier one.
         settings: Section and key to every assignment since the last reset.
         notes: Lines that systemd would ignore, with their places.

@@ -105,9 +105,12 @@ named=$(
 for pattern in $(printf '%s\n' "$named" | sort -u); do
     # shellcheck disable=SC2086  # EnvironmentFile= may be a pattern
     for file in $pattern; do
-        if [ -e "$file" ]; then emit environment "$file"
-        else printf 'environment\tmissing\t%s\n' "$file"
-        fi
+        if [ -e "$file" ]; then emit environment "$file"; continue; fi
+        above=${file%/*}
+        while [ -n "$above" ] && [ ! -e "$above" ]; do above=${above%/*}; done
+        mark=missing
+        [ -x "${above:-/}" ] || mark=unreadable
+        printf 'environment\t%s\t%s\n' "$mark" "$file"
     done
 done
 echo end
@@ -137,16 +140,16 @@ def _read_unit_files(reply: Reply) -> Reading[UnitFiles]:
     found: dict[str, list[DiskFile]] = {"fragment": [], "drop-in": [], "environment": []}
     unreadable: list[str] = []
     masked: list[str] = []
+    missing: list[str] = []
     for kind, mark, path, content in _records(reply.text):
         name = path.rsplit("/", 1)[-1]
         if kind not in found or (kind == "drop-in" and name in seen):
             continue
         if kind == "drop-in":
             seen.add(name)
-        if mark in {"unreadable", "missing"}:
-            unreadable.append(path)
-        elif mark == "masked":
-            masked.append(path)
+        lists = {"unreadable": unreadable, "missing": missing, "masked": masked}
+        if mark in lists:
+            lists[mark].append(path)
         else:
             found[kind].append(
                 DiskFile(path, content, float(mark) if mark.isascii() and mark.isdigit() else None)
@@ -161,6 +164,7 @@ def _read_unit_files(reply: Reply) -> Reading[UnitFiles]:
             environment_files=tuple(found["environment"]),
             unreadable=tuple(unreadable),
             masked=tuple(masked),
+            missing=tuple(missing),
         ),
         fragments[0].path if fragments else "",
     )
