@@ -25,11 +25,13 @@ class HostError(DflashError):
     Args:
         message: What was asked and what was found, one sentence.
         remedy: The next step, one sentence.
+        partial: What a command had printed until then.
     """
 
-    def __init__(self, message: str, remedy: str = "") -> None:
+    def __init__(self, message: str, remedy: str = "", partial: bytes = b"") -> None:
         super().__init__(message)
         self.remedy = remedy
+        self.partial = partial
 
 
 class HostUnreachable(HostError, ConnectionError):  # noqa: N818 - the state of the host, not a mishap of ours
