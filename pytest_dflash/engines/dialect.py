@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from pytest_dflash.findings import Json
 from pytest_dflash.facts.journal import Journal
 from pytest_dflash.facts.reading import Reading
+from pytest_dflash.findings import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,38 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Warning_:
+class Warning_:  # noqa: N801 - `Warning` is Python's own
     """A line of this invocation in which the engine says that it ignores or replaces a setting."""
 
     setting: str | None
     message: str
     where: str
+    kind: str = "ignored"  # ignored, removed, replaced, fallback, resolved, deprecated
+    alarming: bool = True  # False: informational, the setting still works or the engine may do so
+
+
+@dataclass(frozen=True, slots=True)
+class Decode:
+    """An engine's account of the decode steps since its last such line.
+
+    Attributes:
+        at_us: When it was written, microseconds of the host's clock.
+        rank: "DP0 TP0", or "".
+        running: Requests in the batch. queued: requests that wait.
+        accept_len: Generated tokens per verify step, the bonus token included; None when speculation is off.
+        accept_rate: Accepted drafts per proposed draft.
+        graph: Whether the steps ran as a captured graph.
+        tokens_per_s: Generated tokens per second, all requests together.
+    """
+
+    at_us: int
+    rank: str
+    running: int
+    queued: int | None
+    accept_len: float | None
+    accept_rate: float | None
+    graph: bool | None
+    tokens_per_s: float | None
 
 
 class Dialect(Protocol):
@@ -66,8 +92,20 @@ class Dialect(Protocol):
     def draft_runner(self, journal: Journal) -> Reading[Settings]:
         """What the draft runner was built with, from its own line."""
 
-    def carriers(self, setting: str) -> Sequence[str]:
-        """The witnesses (CONTRACT section 5) that carry this setting, in order of propagation."""
+    def effective(self, journal: Journal) -> Reading[Settings]:
+        """What the engine settled on after it looked at the machine: pool size, batch, context length."""
+
+    def decode_lines(self, journal: Journal) -> Sequence[Decode]:
+        """The engine's decode lines, oldest first."""
+
+    def carriers(self, setting: str, algorithm: str | None = None) -> Sequence[str]:
+        """The witnesses (CONTRACT section 5) that carry this setting, in order of propagation.
+
+        `algorithm` is the speculative algorithm that runs, where known: some build a draft runner in silence.
+        """
+
+    def removed(self, flag: str, version: str | None) -> str | None:
+        """Why this version refuses to start with a flag that another version takes; None when it does not."""
 
     def same(self, setting: str, left: Json, right: Json) -> bool:
         """Whether two spellings are one value: "8" and 8, "0.90" and 0.9, JSON compared as JSON."""
@@ -92,6 +130,12 @@ class Dialect(Protocol):
 
     def native_window(self, drafter_config: Json, version: str | None) -> Reading[int]:
         """The window by the drafter's own config.json: Absent when it has none or this version ignores it."""
+
+    def model_path(self, settings: Mapping[str, Json]) -> str | None:
+        """Where the target model lies, as the settings spell it: a folder of the host, or a name at a hub."""
+
+    def draft_path(self, settings: Mapping[str, Json]) -> str | None:
+        """Where the drafter lies; None when nobody drafts with a model of its own."""
 
     def default_port(self) -> int:
         """The port that the engine listens on when nobody says."""
