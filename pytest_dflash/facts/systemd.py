@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Value
@@ -81,6 +81,7 @@ class UnitFiles:
             and named in `unreadable`.
         masked: Paths that are links to /dev/null: the unit file itself, or drop-ins that hide others.
         missing: Environment files that are named and do not exist; systemd minds unless `-` stands before them.
+        specifiers: What %H, %v, %b and %m stand for on this host.
     """
 
     fragment: DiskFile | None
@@ -89,6 +90,7 @@ class UnitFiles:
     unreadable: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    specifiers: Mapping[str, str] = field(default_factory=dict)
 
 
 PROPERTIES = (

@@ -99,7 +99,7 @@ def effective(files: UnitFiles, unit: str) -> EffectiveUnit:
         files: The unit file and the drop-ins, in the order in which they apply.
         unit: The unit's full name; specifiers such as %i come from it.
     """
-    table = specifiers(unit)
+    table = {**specifiers(unit), **_of_host(files.specifiers)}
     settings: dict[tuple[str, str], tuple[Located, ...]] = {}
     commands: list[Command] = []
     environment: dict[str, Located] = {}
@@ -121,7 +121,12 @@ def effective(files: UnitFiles, unit: str) -> EffectiveUnit:
                 if not assigned.value:
                     environment.clear()
                 for word in words(assigned.value):
-                    name, equals, value = resolve(word.text, table)[0].partition("=")
+                    text, unresolved = resolve(word.text, table)
+                    name, equals, value = text.partition("=")
+                    notes += [
+                        f"{where}: {specifier} in {name} is resolved by the host only"
+                        for specifier in unresolved
+                    ]
                     if equals:
                         environment.pop(name, None)
                         environment[name] = Located(value, f"{path}:{assigned.line_at(word.offset)}")
@@ -135,6 +140,11 @@ def effective(files: UnitFiles, unit: str) -> EffectiveUnit:
             case _:
                 pass
     return EffectiveUnit(tuple(commands), environment, tuple(environment_files), settings, tuple(notes))
+
+
+def _of_host(told: Mapping[str, str]) -> dict[str, str]:
+    """The specifiers that the host told, and %l, the host's name up to its first dot."""
+    return {**told, "l": told["H"].partition(".")[0]} if "H" in told else dict(told)
 
 
 def _assigned(files: UnitFiles) -> Iterator[tuple[str, Assignment]]:

@@ -37,6 +37,14 @@ lines() { sed 's| /|\
 dirs=$(timeout 10 systemctl show --no-pager -p UnitPath --value | lines)
 [ -n "$dirs" ] || dirs=$(echo "@DEFAULT@" | lines)
 known=$(timeout 10 systemctl show --no-pager -p Names,FragmentPath,EnvironmentFiles -- "$UNIT")
+tell() {
+    # shellcheck disable=SC2015  # no answer is an answer
+    [ -r "$2" ] && read -r said <"$2" && printf 'specifier\t%s\t%s\n' "$1" "$said" || :
+}
+tell H "$R/proc/sys/kernel/hostname"
+tell v "$R/proc/sys/kernel/osrelease"
+tell b "$R/proc/sys/kernel/random/boot_id"
+tell m "$R/etc/machine-id"
 names=$(printf '%s\n' "$known" | sed -n 's/^Names=//p')
 fragment=$(printf '%s\n' "$known" | sed -n 's/^FragmentPath=//p')
 [ -n "$names" ] || names=$UNIT
@@ -141,13 +149,17 @@ def _read_unit_files(reply: Reply) -> Reading[UnitFiles]:
     unreadable: list[str] = []
     masked: list[str] = []
     missing: list[str] = []
+    lists = {"unreadable": unreadable, "missing": missing, "masked": masked}
+    specifiers: dict[str, str] = {}
     for kind, mark, path, content in _records(reply.text):
+        if kind == "specifier":
+            specifiers[mark] = path.replace("-", "") if mark == "b" else path
+            continue
         name = path.rsplit("/", 1)[-1]
         if kind not in found or (kind == "drop-in" and name in seen):
             continue
         if kind == "drop-in":
             seen.add(name)
-        lists = {"unreadable": unreadable, "missing": missing, "masked": masked}
         if mark in lists:
             lists[mark].append(path)
         else:
@@ -165,6 +177,7 @@ def _read_unit_files(reply: Reply) -> Reading[UnitFiles]:
             unreadable=tuple(unreadable),
             masked=tuple(masked),
             missing=tuple(missing),
+            specifiers=specifiers,
         ),
         fragments[0].path if fragments else "",
     )
