@@ -15,18 +15,21 @@ from pathlib import Path
 Fields = dict[str, str]
 LINE_MAX = 49_152  # bytes; longer lines are split, the first part marked
 HOSTNAME = "inferhost"
-STARTED, STOPPING, STOPPED = (
-    "39f53479d3a045ac8e11786248231fbf",
-    "de5b426a63be47a7b6ac3eaac82e2f6f",
-    "9d1aaa27d60140bd96365438aad20286",
-)
-PROCESS_EXIT, UNIT_FAILED, UNIT_DONE, RESTART_SCHEDULED = (
-    "98e322203f7a4ed290d09fe03c09fe15",
-    "d9b373ed55a64feb8242e02dbe79a49c",
-    "7ad2d189f7e94e70a38c781354912448",
-    "5eb03494b6584870a536b337290809b3",
-)
 SUPPRESSED = "a596d6fe7bfa4994828e72309e95d61e"
+_MANAGER = {
+    "_TRANSPORT": "journal",
+    "_PID": "1",
+    "_UID": "0",
+    "_GID": "0",
+    "_COMM": "systemd",
+    "_EXE": "/usr/lib/systemd/systemd",
+    "_CMDLINE": "/usr/lib/systemd/systemd",
+    "_SYSTEMD_CGROUP": "/init.scope",
+    "_SYSTEMD_UNIT": "init.scope",
+    "_SYSTEMD_SLICE": "-.slice",
+    "SYSLOG_IDENTIFIER": "systemd",
+    "SYSLOG_FACILITY": "3",
+}
 _STAMP = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 
 
@@ -66,18 +69,7 @@ class Journal:
         """What the manager says about `unit`."""
         self.write(
             {
-                "_TRANSPORT": "journal",
-                "_PID": "1",
-                "_UID": "0",
-                "_GID": "0",
-                "_COMM": "systemd",
-                "_EXE": "/usr/lib/systemd/systemd",
-                "_CMDLINE": "/usr/lib/systemd/systemd",
-                "_SYSTEMD_CGROUP": "/init.scope",
-                "_SYSTEMD_UNIT": "init.scope",
-                "_SYSTEMD_SLICE": "-.slice",
-                "SYSLOG_IDENTIFIER": "systemd",
-                "SYSLOG_FACILITY": "3",
+                **_MANAGER,
                 "PRIORITY": str(priority),
                 "UNIT": unit,
                 "INVOCATION_ID": invocation,
@@ -107,10 +99,20 @@ class Journal:
             ago_us=max(since_boot - 2_000_000, 0),
         )
 
+    def earlier_boot(self, days: int) -> None:
+        """A line of pid 1 from a boot before this one, so that the journal reaches back further than a day."""
+        self.write(
+            {**_MANAGER, "PRIORITY": "6", "MESSAGE": "systemd 252.39-1~deb12u1 running in system mode"}
+        )
+        entry = self.entries[-1]
+        entry["_BOOT_ID"] = uuid.uuid4().hex
+        entry["__REALTIME_TIMESTAMP"] = str(int(entry["__REALTIME_TIMESTAMP"]) - days * 86_400_000_000)
+        entry["__MONOTONIC_TIMESTAMP"] = "3141592"
+
     def age(self, seconds: float) -> None:
         """Moves the service's past further into the past, the engine's own time stamps with it; not the boot."""
         for entry in self.entries:
-            if entry["_TRANSPORT"] == "kernel":
+            if entry["_TRANSPORT"] == "kernel" or entry["_BOOT_ID"] != self.boot:
                 continue
             for name in ("__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP"):
                 entry[name] = str(max(int(entry[name]) - int(seconds * 1e6), 0))

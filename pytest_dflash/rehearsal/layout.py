@@ -5,20 +5,19 @@ Law: files only. `root` is the host's file system as far as it is looked at, `bi
 
 from __future__ import annotations
 
-import os
-import pwd
 import shlex
 import shutil
 import sys
 from pathlib import Path
 
-from pytest_dflash.rehearsal import client, venv
+from pytest_dflash.rehearsal import client, service, venv
 from pytest_dflash.rehearsal.manager import TOOLS
 
 UNIT = "sglang-k26-ddtree.service"
 RECORDINGS = Path(__file__).parent / "recordings"
 WINDOW_FLAG = "--speculative-draft-window-size"
 WINDOW = 2048
+CUDA_TOOLS = ("nvcc", "ptxas")
 COMMAND_LINE = "BOOT_IMAGE=/boot/vmlinuz-6.12.48+deb13-amd64 root=/dev/nvme0n1p2 ro quiet iommu=pt\n"
 DRAFT_CONFIG = '{"architectures": ["DFlashDraftModel"], "block_size": 8, "model_type": "qwen3", "num_hidden_layers": 5}\n'
 TARGET_CONFIG = '{"architectures": ["KimiK25ForConditionalGeneration"], "model_type": "kimi_k25"}\n'
@@ -34,6 +33,8 @@ def unit_text(root: Path, port: int, window: int | None = WINDOW) -> str:
     """The unit file of the healthy host; without the window's flag when `window` is None."""
     python = quoted(str(root / "opt/sglang/venv/bin/python"))
     models = root / "srv/models"
+    name = service.user_name()
+    user = f"User={name}\n" if name else ""
     flag = f" \\\n    {WINDOW_FLAG} {window}" if window is not None else ""
     return f"""\
 [Unit]
@@ -43,8 +44,7 @@ StartLimitIntervalSec=600
 StartLimitBurst=5
 
 [Service]
-User={pwd.getpwuid(os.getuid()).pw_name}
-EnvironmentFile={root / "etc/sglang/k26.env"}
+{user}EnvironmentFile={root / "etc/sglang/k26.env"}
 Environment={quoted("CUDA_HOME=" + str(root / "usr/local/cuda"))}
 WorkingDirectory={root / "var/lib/sglang"}
 ExecStart={python} -m sglang.launch_server \\
@@ -116,6 +116,4 @@ def lay_out(folder: Path, port: int) -> None:
     venv.lay_out(root / "opt/sglang/venv")
     programs.mkdir()
     for name in TOOLS:
-        if name != "nvcc":
-            _tool(folder, programs / name, name)
-    _tool(folder, root / "usr/local/cuda/bin/nvcc", "nvcc")
+        _tool(folder, (root / "usr/local/cuda/bin" if name in CUDA_TOOLS else programs) / name, name)

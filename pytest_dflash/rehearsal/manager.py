@@ -35,6 +35,7 @@ TOOLS: dict[str, Tool] = {
     "journalctl": journalctl.answer,
     "nvidia-smi": nvidia.smi,
     "nvcc": nvidia.nvcc,
+    "ptxas": nvidia.ptxas,
     "ss": sockets.answer,
     "df": machine.df,
     "systemd-detect-virt": machine.detect_virt,
@@ -63,6 +64,7 @@ class Manager:
         self.selector = selectors.DefaultSelector()
         self.partial = b""
         self.ending = False
+        self.log.earlier_boot(days=3)
         for line in BOOT_LINES:
             self.log.kernel(line)
 
@@ -91,11 +93,20 @@ class Manager:
             for line in lines:
                 self.log.line(who, line.decode("utf-8", "surrogateescape"))
 
+    def reap(self) -> None:
+        """Deals with an end of the main process, after its last words are in the journal."""
+        if self.service.has_exited:
+            self.drain()
+            if self.partial:
+                self.log.line(self.service.who(), self.partial.decode("utf-8", "surrogateescape"))
+            self.partial = b""
+            self.service.reap()
+
     def step(self, timeout: float = TICK_S) -> None:
         """One round: output, an exit, a restart that is due, one client."""
         ready = self.selector.select(timeout)
         self.drain()
-        self.service.reap()
+        self.reap()
         self.service.tick()
         for key, _events in ready:
             key.data()
@@ -108,11 +119,11 @@ class Manager:
         while self.service.process is not None:
             time.sleep(0.005)
             self.drain()
-            self.service.reap()
+            self.reap()
             if time.monotonic() > deadline:
                 self.service.kill_rest()
         if running:
-            self.service.end_stop()
+            self.service.announce.stopped()
 
     def serve(self) -> None:
         """Listens and answers until standard input ends."""

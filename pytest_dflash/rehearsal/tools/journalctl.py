@@ -25,19 +25,10 @@ FLAGS = {
     "--reverse": "newest_first",
     "-k": "kernel",
     "--dmesg": "kernel",
+    "-b": "this_boot",
+    "--boot": "this_boot",
 }
-IGNORED = (
-    "--no-pager",
-    "-q",
-    "--quiet",
-    "--no-hostname",
-    "--utc",
-    "-b",
-    "--boot",
-    "-b0",
-    "--boot=0",
-    "--system",
-)
+IGNORED = ("--no-pager", "-q", "--quiet", "--no-hostname", "--utc", "--system")
 
 
 @dataclass(slots=True)
@@ -47,6 +38,7 @@ class Question:
     whole: bool = False
     newest_first: bool = False
     kernel: bool = False
+    this_boot: bool = False
     form: str = "short"
     last: int | None = None
     since_us: int = 0
@@ -128,6 +120,8 @@ def answer(argv: Sequence[str], manager: Manager) -> Answer:
     entries: Iterable[Fields] = manager.log.select(question.matches)
     if question.kernel:
         entries = (entry for entry in entries if entry["_TRANSPORT"] == "kernel")
+    if question.kernel or question.this_boot:
+        entries = (entry for entry in entries if entry["_BOOT_ID"] == manager.log.boot)
     if question.units:
         entries = (
             entry

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from pytest_dflash.rehearsal.manager import Manager
 
 FORM = "--format=csv,noheader,nounits"
+PTXAS = """ptxas: NVIDIA (R) Ptx optimizing assembler
+Copyright (c) 2005-2025 NVIDIA Corporation
+Built on Wed_Aug_20_01:55:41_PM_PDT_2025
+Cuda compilation tools, release 13.0, V13.0.88
+Build cuda_13.0.r13.0/compiler.36424714_0
+"""
 NVCC = """nvcc: NVIDIA (R) Cuda compiler driver
 Copyright (c) 2005-2025 NVIDIA Corporation
 Built on Wed_Aug_20_01:58:59_PM_PDT_2025
@@ -52,7 +58,7 @@ def _processes(table: Sequence[Mapping[str, str]], manager: Manager) -> list[dic
     process = manager.service.process
     if process is None:
         return []
-    name = str(process.args[0]) if isinstance(process.args, tuple) else ""
+    name = manager.service.command[0]
     return [
         {"gpu_uuid": card["uuid"], "gpu_name": card["name"], "pid": str(process.pid), "process_name": name,
          "name": name, "used_memory": card["memory.used"], "used_gpu_memory": card["memory.used"]}
@@ -72,3 +78,8 @@ def nvcc(argv: Sequence[str], _manager: Manager) -> Answer:
     return (
         Answer(NVCC) if list(argv) in (["--version"], ["-V"]) else unknown("nvcc", f"call {' '.join(argv)!r}")
     )
+
+
+def ptxas(argv: Sequence[str], _manager: Manager) -> Answer:
+    """`ptxas --version`."""
+    return Answer(PTXAS) if list(argv) == ["--version"] else unknown("ptxas", f"call {' '.join(argv)!r}")

@@ -215,6 +215,8 @@ def _daemon_reload(service: Service, _manager: Manager) -> Answer:
 
 
 def _start(service: Service, _manager: Manager) -> Answer:
+    if service.process is None:
+        service.restarts = 0  # a start by hand counts anew
     complaint = service.start()
     return Answer(stderr=complaint + "\n", status=1) if complaint else Answer()
 
