@@ -15,7 +15,7 @@ import dataclasses
 import html
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar, cast
 from urllib.parse import quote, quote_plus, unquote
 
@@ -108,7 +108,9 @@ class Redactor:
             return
         self._secrets.add(secret)
         # The longest first: a secret that begins like a shorter one must not leave its tail behind.
-        self._pattern = re.compile("|".join(re.escape(form) for form in sorted(self._forms(), key=len, reverse=True)))
+        self._pattern = re.compile(
+            "|".join(re.escape(form) for form in sorted(self._forms(), key=len, reverse=True))
+        )
 
     def _forms(self) -> set[str]:
         return {form for secret in self._secrets for form in _spellings(secret)}
@@ -150,21 +152,24 @@ def _secrets_in(source: Any) -> Iterator[str]:
     if isinstance(source, str):
         for pattern in _IN_TEXT:
             yield from (secret for found in pattern.finditer(source) for secret in _plain(found["value"]))
-    elif dataclasses.is_dataclass(source) and not isinstance(source, type):
-        for field in dataclasses.fields(source):
-            yield from _secrets_in(getattr(source, field.name))
-    elif isinstance(source, Mapping):
+        return
+    for part in _parts(source):
+        yield from _secrets_in(part)
+    if isinstance(source, Mapping):
         for name, value in source.items():
             if isinstance(name, str) and carries_secret(name):
                 yield from _values(value)
-            yield from _secrets_in(value)
     elif isinstance(source, (list, tuple)):
         yield from _in_argv(source)
-        for item in source:
-            yield from _secrets_in(item)
-    elif isinstance(source, Set):
-        for item in source:
-            yield from _secrets_in(item)
+
+
+def _parts(source: Any) -> Iterator[Any]:
+    if dataclasses.is_dataclass(source) and not isinstance(source, type):
+        yield from (getattr(source, field.name) for field in dataclasses.fields(source))
+    elif isinstance(source, Mapping):
+        yield from source.values()
+    elif isinstance(source, (list, tuple, set, frozenset)):
+        yield from source
 
 
 def _in_argv(argv: list[Any] | tuple[Any, ...]) -> Iterator[str]:

@@ -7,6 +7,7 @@ side passes through a shell. Every command has a deadline.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -15,10 +16,11 @@ import socket
 import subprocess
 import tempfile
 import threading
+import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from testinfra.backend.base import BaseBackend, CommandResult
 from testinfra.host import Host
@@ -29,6 +31,9 @@ from pytest_dflash.facts.probe import Reply
 from pytest_dflash.facts.target import Target
 
 DEADLINE_S = 90.0
+TIMED_OUT = 124
+SSH_FAILED = 255
+HERE = "::dflash:: here"
 LOCAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -84,26 +89,26 @@ class Connection:
         with self._lock:
             self._ensure()
             self.commands += passive
+        started = time.monotonic()
+        payload = f"printf '\\n%s\\n' '{HERE}'\n{script}".encode()
         try:
             # The host's own timeout is to come first: it ends what runs there, ours only what runs here.
-            return _execute(self._shell(deadline_s), script.encode(), deadline_s + 5, self._environment)
+            reply = _execute(self._shell(deadline_s), payload, deadline_s + 5, self._environment)
         except subprocess.TimeoutExpired as late:
-            self._check_alive(late.stdout or b"", late.stderr or b"")
-            raise CommandTimeout(
-                f"{self.target.name} did not come to an end within {deadline_s:.0f} s",
-                "Is a command stuck there (disk, GPU driver, NFS)? `ps -eo stat,wchan,args | grep ^D` on the host tells.",
-                partial=late.stdout or b"",
-            ) from None
+            reply = Reply(late.stdout or b"", late.stderr or b"", TIMED_OUT)
         except FileNotFoundError as missing:
             raise HostUnreachable(
                 f"{self.target.name} cannot be reached: `{missing.filename}` is not installed here",
                 "Install it (Debian: openssh-client for ssh), or reach the host in another way.",
             ) from None
-
-    def refusal(self, reply: Reply) -> HostUnreachable:
-        """The error for a reply in which our shell never spoke."""
-        said = reply.stderr.decode("utf-8", "replace") + "\n" + reply.stdout.decode("utf-8", "replace")
-        return preflight.unreachable(self.target, said)
+        noise, heard, stdout = reply.stdout.partition(f"\n{HERE}\n".encode())
+        self._check_alive(reply, stdout)
+        if reply.rc == TIMED_OUT and time.monotonic() - started >= deadline_s:
+            raise self._late(deadline_s, stdout)
+        if not heard:
+            said = reply.stderr.decode("utf-8", "replace") + "\n" + noise.decode("utf-8", "replace")
+            raise preflight.unreachable(self.target, said)
+        return Reply(stdout, reply.stderr, reply.rc)
 
     def forward(self, remote_host: str, remote_port: int) -> int:
         """A port on 127.0.0.1 here that leads to `remote_host:remote_port` as seen from the host.
@@ -111,17 +116,20 @@ class Connection:
         Raises:
             HostError: This kind of connection cannot tunnel, or ssh refused.
         """
-        if remote_host not in ("127.0.0.1", "localhost", "::1") or self.target.scheme not in ("local", "rehearsal"):
+        if remote_host not in ("127.0.0.1", "localhost", "::1") or self.target.scheme not in (
+            "local",
+            "rehearsal",
+        ):
             raise HostError(
                 f"a connection by {self.target.scheme} cannot tunnel to {remote_host}:{remote_port} of {self.target.name}",
-                "Publish the port and name it in the profile: [endpoint] url = \"http://…/v1\".",
+                'Publish the port and name it in the profile: [endpoint] url = "http://…/v1".',
             )
         return remote_port
 
     def close(self) -> None:
         """Ends everything that this connection started. May be called twice."""
 
-    def __enter__(self) -> Connection:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -130,14 +138,21 @@ class Connection:
     def _ensure(self) -> None:
         """Makes sure that a command can be sent."""
 
-    def _check_alive(self, stdout: bytes, stderr: bytes) -> None:
+    def _check_alive(self, reply: Reply, partial: bytes) -> None:
         """Raises HostUnreachable where the connection itself is gone."""
+
+    def _late(self, deadline_s: float, partial: bytes) -> CommandTimeout:
+        return CommandTimeout(
+            f"a command on {self.target.name} did not come to its end within {deadline_s:.0f} s",
+            "Is something stuck there (disk, GPU driver, NFS)? `ps -eo stat,wchan:20,args | grep ^D` on the host tells.",
+            partial=partial,
+        )
 
 
 class SshConnection(Connection):
     """A connection through one multiplexed ssh master with a private control socket."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - as `open_connection`
         self,
         target: Target,
         *,
@@ -164,16 +179,11 @@ class SshConnection(Connection):
         self._end = weakref.finalize(self, _end_master, self._route, folder)
         super().__init__(
             target,
-            lambda limit: self._route.command(ssh.remote_shell(limit, sudo, sudo_user)),
+            lambda limit: self._route.command(
+                ssh.remote_shell(limit, ssh.sudo_words(sudo_user, wanted=sudo))
+            ),
             deadline_s=deadline_s,
         )
-
-    def run(self, script: str, deadline_s: float | None = None, *, passive: bool = False) -> Reply:
-        """As Connection.run; 255 of ssh itself is told from 255 of the script."""
-        reply = super().run(script, deadline_s, passive=passive)
-        if reply.rc == 255:  # noqa: PLR2004 - ssh's word for "I failed"
-            self._check_alive(reply.stdout, reply.stderr)
-        return reply
 
     def forward(self, remote_host: str, remote_port: int) -> int:
         """As Connection.forward, by `ssh -O forward` over the same connection."""
@@ -183,7 +193,9 @@ class SshConnection(Connection):
         said = b""
         for _ in range(3):  # somebody else may take the port that we found free
             port = _free_port()
-            reply = _execute(self._route.control("forward", "-L", f"127.0.0.1:{port}:{place}:{remote_port}"), b"", 15)
+            reply = _execute(
+                self._route.control("forward", "-L", f"127.0.0.1:{port}:{place}:{remote_port}"), b"", 15
+            )
             if reply.rc == 0:
                 return port
             said = reply.stderr
@@ -214,22 +226,25 @@ class SshConnection(Connection):
             raise preflight.unreachable(self.target, f"{self.said()}\nConnection timed out") from None
         except FileNotFoundError:
             raise HostUnreachable(
-                "no `ssh` here", "Install it (Debian: apt install openssh-client), or reach the host by docker:// or local://."
+                "no `ssh` here",
+                "Install it (Debian: apt install openssh-client), or reach the host by docker:// or local://.",
             ) from None
         if reply.rc:
             raise preflight.unreachable(self.target, self.said() + reply.stderr.decode("utf-8", "replace"))
         self.connections += 1
 
-    def _check_alive(self, stdout: bytes, stderr: bytes) -> None:
-        check = _execute(self._route.control("check"), b"", 10)
-        complaint = stderr.decode("utf-8", "replace")
-        if check.rc or "mux_client_" in complaint or "Session open refused" in complaint:
+    def _check_alive(self, reply: Reply, partial: bytes) -> None:
+        if reply.rc not in (SSH_FAILED, TIMED_OUT):
+            return
+        complaint = reply.stderr.decode("utf-8", "replace")
+        refused = "mux_client_" in complaint or "Session open refused" in complaint
+        if refused or _execute(self._route.control("check"), b"", 10).rc:
             error = preflight.lost(self.target, self.said() + complaint)
-            error.partial = stdout
+            error.partial = partial
             raise error
 
 
-class _Backend(BaseBackend):
+class _Backend(BaseBackend):  # type: ignore[misc]  # testinfra ships no types
     """testinfra's view of a Connection: same master, deadlines, and no output in the log."""
 
     NAME = "dflash"
@@ -247,7 +262,11 @@ class _Backend(BaseBackend):
         reply = self._connection.run(f"exec /bin/sh -c {shlex.quote(command)} </dev/null\n")
         # Not by `self.result`, which writes all output to the log, secrets included.
         return CommandResult(
-            backend=self, exit_status=reply.rc, command=command.encode(), _stdout=reply.stdout, _stderr=reply.stderr
+            backend=self,
+            exit_status=reply.rc,
+            command=command.encode(),
+            _stdout=reply.stdout,
+            _stderr=reply.stderr,
         )
 
     def decode(self, data: bytes) -> str:
@@ -276,7 +295,7 @@ def open_connection(  # noqa: PLR0913 - one for each option of the command line
     Raises:
         UsageError: `sudo_user` is no user name.
     """
-    if sudo_user is not None and not shlex.quote(sudo_user) == sudo_user or (sudo_user or "").startswith("-"):
+    if sudo_user and (sudo_user.startswith("-") or shlex.quote(sudo_user) != sudo_user):
         raise UsageError(f"--sudo-user={sudo_user!r} is no user name")
     if target.scheme == "ssh":
         return SshConnection(
@@ -287,7 +306,7 @@ def open_connection(  # noqa: PLR0913 - one for each option of the command line
             sudo_user=sudo_user,
             deadline_s=deadline_s,
         )
-    elevated = ssh.sudo_words(sudo, sudo_user)
+    elevated = ssh.sudo_words(sudo_user, wanted=sudo)
     if target.scheme == "local":
         return Connection(target, lambda _: [*elevated, "/bin/sh", "-s"], deadline_s=deadline_s)
     user = ["-u", target.user] if target.user else []
@@ -344,10 +363,8 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def _end_master(route: ssh.SshRoute, folder: str) -> None:
     if Path(route.socket).exists():
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired, OSError):  # else ControlPersist ends it
             _execute(route.control("exit"), b"", 5)
-        except (subprocess.TimeoutExpired, OSError):
-            pass  # ControlPersist ends it
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -365,7 +382,8 @@ def _configs(ssh_config: str | None) -> list[str]:
     own = Path("~/.ssh/config").expanduser()
     if own.exists() and (own.stat().st_uid not in (0, os.getuid()) or own.stat().st_mode & 0o022):
         raise HostUnreachable(
-            f"bad owner or permissions on {own}: others could write there", f"`chmod go-w {own}` and look who did."
+            f"bad owner or permissions on {own}: others could write there",
+            f"`chmod go-w {own}` and look who did.",
         )
     return [str(own), "/etc/ssh/ssh_config"]
 

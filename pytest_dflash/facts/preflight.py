@@ -54,7 +54,9 @@ COMPLAINTS = (
         "Put the public key into authorized_keys of the user there, load it into the agent (`ssh-add -l`), or name "
         "another with --ssh-identity-file; user and key as ssh sees them: `ssh -G {where}`",
     ),
-    Complaint(r"Connection refused", "{name} refused the connection", "Is sshd running there, and on this port?"),
+    Complaint(
+        r"Connection refused", "{name} refused the connection", "Is sshd running there, and on this port?"
+    ),
     Complaint(
         r"No route to host|Network is unreachable|Host is down",
         "there is no route to {name}",
@@ -136,7 +138,11 @@ def unreachable(target: Target, said: str) -> HostUnreachable:
         target: Who was asked.
         said: Everything that ssh and the login shell said, errors first.
     """
-    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("Warning: Permanently")]
+    lines = [
+        line.strip()
+        for line in said.splitlines()
+        if line.strip() and not line.startswith("Warning: Permanently")
+    ]
     words = {
         "name": target.name,
         "where": target.host or target.name,
@@ -147,7 +153,9 @@ def unreachable(target: Target, said: str) -> HostUnreachable:
         found = next((line for line in lines if re.search(complaint.pattern, line, re.IGNORECASE)), None)
         if found:
             sentence = complaint.sentence.format_map(words)
-            return HostUnreachable(f"{sentence} (it said: {found[:300]})", complaint.remedy.format_map(words) + ".")
+            return HostUnreachable(
+                f"{sentence} (it said: {found[:300]})", complaint.remedy.format_map(words) + "."
+            )
     heard = f"it said: {' / '.join(lines[-3:])[:400]}" if lines else "it said nothing"
     return HostUnreachable(
         f"{target.name} did not run a shell for us ({heard})",

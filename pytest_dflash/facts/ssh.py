@@ -87,7 +87,7 @@ def config_text(includes: Sequence[str]) -> str:
     return "\n".join([*lines, "Host *", "    User root", ""])
 
 
-def remote_shell(deadline_s: float, sudo: bool, sudo_user: str | None) -> str:
+def remote_shell(deadline_s: float, elevated: Sequence[str]) -> str:
     """The one command that a login shell of any kind is asked to run: a POSIX shell that reads the script.
 
     The host's own `timeout` ends it where nobody here can. No newline, no `!` and no backslash stand between the
@@ -95,11 +95,11 @@ def remote_shell(deadline_s: float, sudo: bool, sudo_user: str | None) -> str:
     """
     limit = max(1, round(deadline_s))
     inner = f"command -v timeout >/dev/null 2>&1 && exec timeout -k 5 {limit} /bin/sh -s; exec /bin/sh -s"
-    return " ".join(["exec", *sudo_words(sudo, sudo_user), "/bin/sh", "-c", f"'{inner}'"])
+    return " ".join(["exec", *elevated, "/bin/sh", "-c", f"'{inner}'"])
 
 
-def sudo_words(sudo: bool, sudo_user: str | None) -> list[str]:
+def sudo_words(sudo_user: str | None, *, wanted: bool) -> list[str]:
     """`sudo -n` as asked for. The user's name is checked by whoever reads the option."""
-    if not sudo:
+    if not wanted:
         return []
     return ["sudo", "-n", *(("-u", sudo_user) if sudo_user else ()), "--"]

@@ -86,13 +86,17 @@ def parse_spec(spec: str) -> Target:
             "(--ssh-identity-file, or IdentityFile in the ssh config)"
         )
     if spec.startswith("-") or rest.startswith("-") or place.startswith("-"):
-        raise UsageError(f"--host={_shown(spec)} begins with a dash and would be read as an option; name a host: {FORMS}")
+        raise UsageError(
+            f"--host={_shown(spec)} begins with a dash and would be read as an option; name a host: {FORMS}"
+        )
     if any(character.isspace() or not character.isprintable() for character in spec):
         raise UsageError(f"--host={_shown(spec)} holds blanks or control characters; it takes {FORMS}")
     if scheme not in SCHEMES:
         raise UsageError(f"--host={_shown(spec)} has the unknown scheme {scheme!r}; it takes {FORMS}")
     if at and not _USER.fullmatch(user):
-        raise UsageError(f"--host={_shown(spec)} has no usable user before the @: letters, digits and . _ + - @ only")
+        raise UsageError(
+            f"--host={_shown(spec)} has no usable user before the @: letters, digits and . _ + - @ only"
+        )
     return _read_place(spec, scheme, user or None, place)
 
 
@@ -103,11 +107,15 @@ def _read_place(spec: str, scheme: str, user: str | None, place: str) -> Target:
         return Target(scheme="local", name="local")
     if scheme == "ansible":
         if user or not _PATTERN.fullmatch(place):
-            raise UsageError(f"--host={_shown(spec)}: ansible:// takes a group or host of the inventory, or all")
+            raise UsageError(
+                f"--host={_shown(spec)}: ansible:// takes a group or host of the inventory, or all"
+            )
         return Target(scheme="ansible", name=place, host=place)
     if scheme in ("docker", "podman"):
         if not _WORD.fullmatch(place):
-            raise UsageError(f"--host={_shown(spec)}: {scheme}:// takes the name or id of a running container")
+            raise UsageError(
+                f"--host={_shown(spec)}: {scheme}:// takes the name or id of a running container"
+            )
         return Target(scheme=scheme, name=place, host=place, user=user)
     host, port = _split_port(spec, place)
     return Target(scheme="ssh", name=place, host=host, user=user, port=port)
@@ -146,7 +154,9 @@ def _check_ipv6(spec: str, host: str) -> None:
 
 def _port(spec: str, text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) < 65536):
-        raise UsageError(f"--host={_shown(spec)}: the port must be a number from 1 to 65535, found {_shown(text)!r}")
+        raise UsageError(
+            f"--host={_shown(spec)}: the port must be a number from 1 to 65535, found {_shown(text)!r}"
+        )
     return int(text)
 
 

@@ -118,7 +118,9 @@ class Transcript:
         return Silent(f"the process moved while it was read: {self.torn}") if self.torn else self.first
 
 
-def compose(probes: Iterable[Probe[Any]], unit: str, root: str = "", deadline_s: int = PROBE_DEADLINE_S) -> str:
+def compose(
+    probes: Iterable[Probe[Any]], unit: str, root: str = "", deadline_s: int = PROBE_DEADLINE_S
+) -> str:
     """The script that asks everything once.
 
     Args:
@@ -128,13 +130,10 @@ def compose(probes: Iterable[Probe[Any]], unit: str, root: str = "", deadline_s:
         deadline_s: Seconds for each probe, kept by the host's own `timeout` where it has one.
     """
     questions = "\n".join(f"ask {shlex.quote(probe.name)} {shlex.quote(probe.script)}" for probe in probes)
-    body = SETUP.replace("@QUESTIONS@", questions).replace("@MARK@", MARK).replace("@DEADLINE@", str(deadline_s))
+    body = (
+        SETUP.replace("@QUESTIONS@", questions).replace("@MARK@", MARK).replace("@DEADLINE@", str(deadline_s))
+    )
     return f"R={shlex.quote(root)} UNIT={shlex.quote(unit)}\n{body}"
-
-
-def was_heard(stdout: bytes) -> bool:
-    """Whether a shell on the host began to run the script at all."""
-    return f"\n{MARK} hello ".encode() in stdout
 
 
 def read(
@@ -157,7 +156,9 @@ def read(
         cut = cut or "the host's answer ended early: the connection or the shell went away"
     readings = {probe.name: probe.parse(replies[probe.name]) for probe in probes if probe.name in replies}
     first, last = (
-        parse_identity(replies[name]) if name in replies else Silent(cut or "the host did not say who runs", name)
+        parse_identity(replies[name])
+        if name in replies
+        else Silent(cut or "the host did not say who runs", name)
         for name in ("first", "last")
     )
     moved = movement(first.value, last.value) if isinstance(first, Value) and isinstance(last, Value) else ""
