@@ -98,10 +98,10 @@ class Dialect(Protocol):
     def decode_lines(self, journal: Journal) -> Sequence[Decode]:
         """The engine's decode lines, oldest first."""
 
-    def carriers(self, setting: str, algorithm: str | None = None) -> Sequence[str]:
+    def carriers(self, setting: str, context: Mapping[str, Json] | None = None) -> Sequence[str]:
         """The witnesses (CONTRACT section 5) that carry this setting, in order of propagation.
 
-        `algorithm` is the speculative algorithm that runs, where known: some build a draft runner in silence.
+        `context` is what is set besides, by setting: some kinds of speculation build a draft runner in silence.
         """
 
     def removed(self, flag: str, version: str | None) -> str | None:

@@ -17,14 +17,6 @@ from pytest_dflash.findings import Json
 
 CHAIN = ("unit_file", "loaded_unit", "process_argv", "server_args_log", "server_info")
 RUNNER = "draft_runner_log"
-_OF_RUNNER = frozenset(
-    {"speculative-draft-window-size", "speculative-draft-attention-backend", "speculative-ddtree-budget"}
-)
-_OF_RUNNER_OF = {
-    "DFLASH": frozenset({"speculative-num-draft-tokens"}),
-    "DSPARK": frozenset({"speculative-num-draft-tokens", "speculative-dspark-block-size"}),
-}
-_NO_WINDOW_WORD = frozenset({"DSPARK"})  # its line says nothing about a window
 
 
 class SGLang:
@@ -89,15 +81,10 @@ class SGLang:
         """The decode lines of this invocation, oldest first."""
         return [found for line in spoken(journal) if (found := decode_line(line))]
 
-    def carriers(self, setting: str, algorithm: str | None = None) -> Sequence[str]:
-        """All but the draft runner carry every flag; the runner carries a few, where its line exists."""
-        running = (algorithm or "").upper()
-        if running in journalled.WITHOUT_RUNNER_LINE:
-            return CHAIN
-        carried = _OF_RUNNER_OF.get(running, frozenset()) | (
-            _OF_RUNNER - ({self.window_setting} if running in _NO_WINDOW_WORD else set())
-        )
-        return (*CHAIN, RUNNER) if setting in carried else CHAIN
+    def carriers(self, setting: str, context: Mapping[str, Json] | None = None) -> Sequence[str]:
+        """Every flag is carried up to /server_info; the draft runner's line, where it exists, carries a few."""
+        algorithm = str((context or {}).get("speculative-algorithm") or "").upper()
+        return (*CHAIN, RUNNER) if setting in journalled.said_by_runner(algorithm) else CHAIN
 
     def same(self, setting: str, left: Json, right: Json) -> bool:
         """Whether two witnesses say the same."""

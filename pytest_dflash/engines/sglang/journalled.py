@@ -47,6 +47,14 @@ _AFTER_ARGS = re.compile(
 )
 
 
+def said_by_runner(algorithm: str) -> frozenset[str]:
+    """The settings that the draft runner's line tells under an algorithm ("": not known)."""
+    if algorithm in WITHOUT_RUNNER_LINE:
+        return frozenset()
+    said = {*RUNNER_COMMON.values(), *RUNNER_SETTINGS.get(algorithm, {}).values()}
+    return frozenset(said - {"speculative-draft-window-size"} if algorithm == "DSPARK" else said)
+
+
 def last_start(journal: Journal) -> tuple[Said | None, list[Said]]:
     """The newest `server_args=` line, and all lines after it; all lines of the log where there is none."""
     lines = list(spoken(journal))
@@ -71,7 +79,9 @@ def server_args(journal: Journal) -> Reading[Settings]:
         return Silent("the server_args line cannot be read", _where("server_args=", said))
     if unheard := _unheard(journal):
         return Silent(unheard)
-    if any(not line.entry.message for line in lines):  # journalctl -o json leaves out long texts without --all
+    if any(
+        not line.entry.message for line in lines
+    ):  # journalctl -o json leaves out long texts without --all
         return Silent("a line of the log was read without its text")
     if any(_AFTER_ARGS.match(line.text) or READY in line.text for line in lines):
         return Absent(f"log of invocation {journal.invocation_id}")

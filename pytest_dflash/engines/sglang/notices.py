@@ -13,33 +13,23 @@ from pytest_dflash.engines.sglang import flags
 from pytest_dflash.engines.sglang.log_lines import Said, spoken
 from pytest_dflash.facts.journal import Journal
 
-KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("deprecated", re.compile(r"\bis deprecated\b|\bwill be deprecated\b")),
-    (
-        "removed",
-        re.compile(r"\b(?:has|have) been removed\b|\bunrecognized arguments\b|\bno longer supported\b"),
-    ),
-    ("ignored", re.compile(r"\bno effect\b|\bno-op\b|\b(?:is|are|be|being) ignored\b|\bignoring --")),
-    ("resolved", re.compile(r"\bonly supports \w+ == 1; overriding\b|\bis reset to \d+ for speculative\b")),
-    (
-        "resolved",
-        re.compile(
-            r"\bis adjusted to\b|\bis not set; defaulting\b|\bbecause of using dflash\b|, chang\w+ page_?"
+KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(words, re.IGNORECASE))
+    for kind, words in (
+        ("deprecated", r"\b(?:is|will be) deprecated\b"),
+        ("removed", r"\b(?:has|have) been removed\b|\bunrecognized arguments\b|\bno longer supported\b"),
+        ("ignored", r"\bno effect\b|\bno-op\b|\b(?:is|are|be|being) ignored\b|\bignoring --"),
+        (
+            "replaced",
+            r"^speculative_adaptive disabled\b|\bfailed to infer\b.*\bdefaulting\b|\bblock size mismatch\b",
         ),
-    ),
-    ("replaced", re.compile(r"\b[Ff]ailed to infer\b.*\bdefaulting\b|\bblock size mismatch\b")),
-    ("replaced", re.compile(r"\bfalling back to greedy\b|\bfalling back to static speculative\b")),
-    ("fallback", re.compile(r"\b[Ff]all(?:ing)? ?back to\b")),
-    (
-        "replaced",
-        re.compile(r"\boverrid(?:e|es|ing|den)\b|\b(?:is|was|are) reset to\b|\bforcing --|\bforced to\b"),
-    ),
-    (
-        "replaced",
-        re.compile(
-            r"^speculative_adaptive disabled\b|\b(?:is|are) (?:forcibly )?disabled (?:because|when)\b"
-        ),
-    ),
+        ("replaced", r"\bfalling back to (?:greedy|static speculative)\b"),
+        ("resolved", r"\bonly supports \w+ == 1; overriding\b|\bis reset to \d+ for speculative\b"),
+        ("resolved", r"\bis adjusted to\b|\bis not set; defaulting\b|, chang(?:e|ing) page_?size\b"),
+        ("resolved", r"\bis (?:forcibly )?disabled (?:because|when)\b|^Overriding draft attention backend\b"),
+        ("fallback", r"\bfall(?:ing)? ?back to\b"),
+        ("replaced", r"\boverrid(?:e|es|ing|den)\b|\b(?:is|was|are) reset to\b|\bforcing --|\bforced to\b"),
+    )
 )
 """What a line means by its words; the first that fits counts."""
 
@@ -69,10 +59,6 @@ SPEAKS_FOR_ITSELF = re.compile(
 _FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]+)")
 _FIELD = re.compile(r"(?<![\w.])([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w(])")
 _REQUEST = re.compile(r"(?:Receive|Finish)\b|Decode batch|Prefill batch|server_args=|usage:")
-_INNOCENT = {
-    "resolved": frozenset({"disable-cuda-graph"}),
-    "replaced": frozenset({"disable-overlap-schedule", "disable-cuda-graph"}),
-}
 
 
 def notices(journal: Journal) -> Iterator[Warning_]:
@@ -94,18 +80,16 @@ def notice(line: Said) -> Warning_ | None:
     setting = subject(text)
     if kind is None or (setting is None and not SPEAKS_FOR_ITSELF.search(text)):
         return None
-    if setting in _INNOCENT.get(kind, ()):
-        kind = "resolved"  # the engine's own doing, and the setting's value shows it
     where = f"{line.rank or 'log'}, pid {line.entry.pid}" if line.entry.pid else line.rank or "log"
     return Warning_(setting, text, where, kind, alarming=kind in ALARMING)
 
 
 def subject(text: str) -> str | None:
-    """The setting that a line is about: a flag that it names first, else a field, else by its words."""
-    for names in (_FLAG.findall(text), _FIELD.findall(text)):
-        for name in names:
-            if flags.kind(setting := flags.named(name)):
-                return setting
-        if names and names[0] in text and text.startswith(("--", "'--")):
-            return flags.named(names[0])
-    return next((setting for setting, words in SUBJECTS if words.search(text)), None)
+    """The setting that a line is about: a flag that it names, else by its words, else a field that it names."""
+    by_words = (setting for setting, words in SUBJECTS if words.search(text))
+    return _known(_FLAG.findall(text)) or next(by_words, None) or _known(_FIELD.findall(text))
+
+
+def _known(names: list[str]) -> str | None:
+    settings = map(flags.named, names)
+    return next((setting for setting in settings if flags.kind(setting)), None)

@@ -16,7 +16,8 @@ from pytest_dflash.engines.sglang import flags
 from pytest_dflash.engines.sglang.args_line import plain
 from pytest_dflash.findings import Json
 
-REDACTED = "****"
+REDACTED: tuple[Json, ...] = ("****", "<redacted>")
+"""How a report, and the engine itself, write a secret."""
 _OFF: tuple[Json, ...] = (None, False, "false", "False", "")
 
 Context = Mapping[str, Json]
@@ -26,7 +27,7 @@ Rule = Callable[[Json, Json, Context], bool]
 
 def same(setting: str, left: Json, right: Json) -> bool:
     """Whether two witnesses say the same: `"8"` and 8, `0.90` and 0.9, JSON by content, off in all its forms."""
-    if REDACTED in (left, right):
+    if left in REDACTED or right in REDACTED:
         return True  # one of the two is kept secret, so nothing can be said against it
     kind = flags.kind(setting)
     if kind in {"switch", "toggle"} or (kind == "" and isinstance(left, bool) != isinstance(right, bool)):
@@ -39,7 +40,7 @@ def same(setting: str, left: Json, right: Json) -> bool:
 
 
 def _switched(value: Json) -> object:
-    if value in _OFF and not (value == 0 and isinstance(value, int) and not isinstance(value, bool)):
+    if value in _OFF:
         return False
     return True if value in (True, "true", "True") else value
 
@@ -130,6 +131,13 @@ def _block_size(asked: Json, found: Json, context: Context) -> bool:
     return asked is None and (found == context.get("speculative-dflash-block-size") or by_gamma)
 
 
+def _tree(asked: Json, found: Json, context: Context) -> bool:
+    """A fork that verifies a tree of `budget` nodes and the root submits so many tokens, a block at least."""
+    budget = context.get("speculative-ddtree-budget")
+    block = asked if isinstance(asked, int) else 0
+    return isinstance(budget, int) and found == max(block, budget + 1)
+
+
 def _downloaded(asked: Json, found: Json, _: Context) -> bool:
     """A hub name becomes the folder of its snapshot, a path loses its last slash, a link becomes its target."""
     if not isinstance(asked, str) or not isinstance(found, str):
@@ -199,7 +207,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     "speculative-algorithm": (_upper,),
     "speculative-num-steps": (_one_for_blocks,),
     "speculative-eagle-topk": (_one_for_blocks,),
-    "speculative-num-draft-tokens": (_steps_plus_one, _block_size),
+    "speculative-num-draft-tokens": (_steps_plus_one, _block_size, _tree),
     "speculative-draft-model-path": (_downloaded, _the_target),
     "model-path": (_downloaded,),
     "tokenizer-path": (_downloaded, _the_target),
