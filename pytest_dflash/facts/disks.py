@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_dflash.facts.bundle import SERVICE_PROCESS
 from pytest_dflash.facts.probe import Probe, Reply
@@ -17,11 +17,12 @@ from pytest_dflash.facts.reading import Reading, Silent, Value
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """One mounted file system.
+    """One mounted file system, or a path whose file system gave no answer.
 
     Attributes:
         used_for: Purpose to path: {"--model-path": "/srv/models/k26", "journal": "/var/log/journal"}.
         available_bytes: What a user without privileges can still write.
+        unread: Why df told nothing of this path, which then stands in `mount`; sizes are 0.
         inodes: None where the file system has no fixed number (btrfs, some network file systems).
     """
 
@@ -32,13 +33,13 @@ class Disk:
     inodes: int | None
     inodes_free: int | None
     used_for: Mapping[str, str]
+    unread: str = ""
 
 
 _ASK = r"""
 ask() {
-    [ -e "$2" ] || return 0
     printf '\npath %s=%s\n' "$1" "$2"
-    timeout -k 1 5 df -P -k "$2" 2>&1
+    timeout -k 1 5 df -P -k "$2" 2>&1 || echo "df ended with $?"
     timeout -k 1 5 df -P -i "$2" 2>/dev/null
 }
 """
@@ -124,20 +125,27 @@ def _disk(rows: list[re.Match[str]], used_for: Mapping[str, str]) -> Disk | None
 
 def _parse(reply: Reply) -> Reading[tuple[Disk, ...]]:
     found: dict[str, tuple[list[re.Match[str]], dict[str, str]]] = {}
-    for purpose, path, rows, _ in _blocks(reply.text):
-        if rows:
+    unread: list[Disk] = []
+    for purpose, path, rows, said in _blocks(reply.text):
+        if _disk(rows, {}):
             found.setdefault(rows[0]["mount"], (rows, {}))[1].setdefault(purpose, path)
+        elif (
+            "No such file" not in said
+        ):  # what is not there has no disk; a stale handle has one, out of reach
+            why = f"`df -P -k {path}` told no size: {'; '.join(said.splitlines())[:200] or 'nothing'}"
+            unread.append(Disk(path, "", 0, 0, None, None, {purpose: path}, unread=why))
     disks = tuple(one for rows, used_for in found.values() if (one := _disk(rows, used_for)))
     if not disks:
-        return reply.silence("df -P -k /")
+        return Silent(unread[0].unread, "df -P -k") if unread else reply.silence("df -P -k /")
     unseen = " (the service's environment is not readable: its caches are not looked at)"
-    return Value(disks, "df -P -k; df -P -i" + (unseen if reply.text.startswith("readable=no") else ""))
+    where = "df -P -k; df -P -i" + (unseen if reply.text.startswith("readable=no") else "")
+    return Value((*disks, *unread), where)
 
 
 def _parse_shared(reply: Reply) -> Reading[Disk]:
     for purpose, path, rows, said in _blocks(reply.text):
         if one := _disk(rows, {purpose: path}):
-            return Value(one, f"df -P -k {path}")
+            return Value(replace(one, mount=purpose), f"df -P -k {path}")  # as the service calls it
         return Silent(f"`df -P -k {path}` told no size: {said[:200]!r}", f"df -P -k {path}")
     return reply.silence("df -P -k /dev/shm")
 

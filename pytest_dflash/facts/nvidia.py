@@ -202,8 +202,10 @@ case $said in *ended=[0-9]*) ;; *) echo 'ended=124' ;; esac
 _NOT_THERE = re.compile(r"\[?(N/A|Not Supported|Not Available|Not Applicable)\]?", re.IGNORECASE)
 
 
-def _cell(text: str | None, field: str, read: Callable[[str], T | None]) -> Reading[T]:
-    where = f"nvidia-smi --query-gpu={field}"
+def _cell(
+    text: str | None, field: str, read: Callable[[str], T | None], query: str = "--query-gpu"
+) -> Reading[T]:
+    where = f"nvidia-smi {query}={field}"
     if text is None:
         return Silent(f"this driver's nvidia-smi does not know the field {field}", where)
     if _NOT_THERE.fullmatch(text):
@@ -328,7 +330,7 @@ def _parse_processes(reply: Reply) -> Reading[tuple[GpuProcess, ...]]:
         return _silence(reply, answer, command)
     return Value(
         tuple(
-            GpuProcess(uuid, int(pid), _cell(used, "used_memory", _whole), name)
+            GpuProcess(uuid, int(pid), _cell(used, "used_memory", _whole, "--query-compute-apps"), name)
             for uuid, pid, used, name in answer.rows
             if re.fullmatch(r"\d{1,10}", pid)
         ),

@@ -202,7 +202,7 @@ def _parse(reply: Reply) -> Reading[Packages]:
             if nobody
             else Silent(f"no Python process in the unit could be seen ({one['none']})")
         )
-    if not one.get("pid", "").isdigit() or "python" not in one:
+    if not re.fullmatch(r"\d{1,10}", one.get("pid", "")) or "python" not in one:
         return reply.silence("packages of the serving interpreter")
     python, view = one["python"], one.get("view", "")
     roots = tuple(value for key, value in said if key == "root")

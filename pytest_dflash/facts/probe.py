@@ -38,7 +38,12 @@ class Reply:
     def silence(self, command: str) -> Silent:
         """Why `command` told nothing, in words: missing, not allowed, timed out, or its own complaint."""
         complaint = self.stderr.decode("utf-8", "replace").strip().splitlines()
-        reason = {124: "timed out", 126: "could not be run", 127: "is not there"}.get(self.rc, f"ended with {self.rc}")
+        reason = {
+            0: "told nothing that can be read",
+            124: "timed out",
+            126: "could not be run",
+            127: "is not there",
+        }.get(self.rc, f"ended with {self.rc}")
         detail = f": {complaint[-1][:300]}" if complaint else ""
         return Silent(f"`{command}` {reason}{detail}", command)
 

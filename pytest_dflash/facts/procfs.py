@@ -43,11 +43,13 @@ class Process:
     state: str = ""
 
 
-_SCRIPT = r"""
+_SCRIPT = (
+    f"most={MOST_PROCESSES * 6}\n"
+    r"""
 asked=
 set --
 for p in $PIDS; do
-    [ "$#" -lt 1800 ] || break
+    [ "$#" -lt "$most" ] || break
     d=$R/proc/$p
     asked="$asked $p"
     set -- "$@" "$d/stat" "$d/status" "$d/cgroup" "$d/limits" "$d/cmdline" "$d/environ"
@@ -60,8 +62,12 @@ printf '\n\n'
 timeout 20 head -v -c 262144 "$@"
 exit 0
 """
+)
 
-_STAT = re.compile(r"^(\d+) \((.*)\) (\S) (-?\d+) ", re.DOTALL)
+_STAT = re.compile(
+    r"^\d{1,10} \((?P<title>.*)\) (?P<state>\S) (?P<parent>\d{1,10})(?: \S+){17} (?P<start>\d{1,18}) ",
+    re.DOTALL,
+)
 _LIMIT = re.compile(r"^(Max .*?)\s{2,}(\S+)\s+(\S+)")
 
 
@@ -81,7 +87,7 @@ def _environ(raw: bytes | None, where: str) -> Reading[Mapping[str, str]]:
     found: dict[str, str] = {}
     for entry in whole.split(b"\0"):
         name, equals, value = entry.decode("utf-8", "replace").partition("=")
-        if equals:
+        if name and equals:
             found.setdefault(name, value)  # getenv and os.environ take the first of two
     return Value(found, where)
 
@@ -101,32 +107,31 @@ def _limits(text: str) -> Mapping[str, str]:
 def _process(pid: int, found: Mapping[tuple[int, str], bytes], exe: str) -> Process | None:
     text = {key[1]: raw.decode("utf-8", "replace") for key, raw in found.items() if key[0] == pid}
     stat = _STAT.match(text.get("stat", ""))
-    rest = text["stat"][stat.end() :].split() if stat else []
-    if stat is None or len(rest) < 18 or not rest[17].isdigit():  # gone between the listing and the reading
+    if stat is None:  # gone between the listing and the reading
         return None
-    uid = re.search(r"^Uid:\s+(\d+)", text.get("status", ""), re.MULTILINE)
+    uid = re.search(r"^Uid:\s+(\d{1,10})\b", text.get("status", ""), re.MULTILINE)
     silent = Silent(
         "not readable: only root and the process's own user may follow it; try --sudo", f"/proc/{pid}/exe"
     )
     return Process(
         pid=pid,
-        parent=int(stat[4]),
+        parent=int(stat["parent"]),
         argv=_argv(found.get((pid, "cmdline"), b"")),
         exe=Value(exe, f"/proc/{pid}/exe") if exe and not exe.endswith(f"/proc/{pid}/exe") else silent,
         environ=_environ(found.get((pid, "environ")), f"/proc/{pid}/environ"),
-        start_ticks=int(rest[17]),
+        start_ticks=int(stat["start"]),
         uid=int(uid[1]) if uid else None,
         cgroup=_cgroup(text.get("cgroup", "")),
         limits=_limits(text.get("limits", "")),
-        title=stat[2],
-        state=stat[3],
+        title=stat["title"],
+        state=stat["state"],
     )
 
 
 def _parse(reply: Reply) -> Reading[tuple[Process, ...]]:
     where = "/proc"
     head, _, rest = reply.stdout.partition(b"\n")
-    pids = [int(word) for word in head.split() if word.isdigit()]
+    pids = [int(word) for word in head.split() if re.fullmatch(rb"\d{1,10}", word)]
     if not pids:
         return (
             reply.silence("head /proc/PID/…") if reply.rc else Absent("the unit's cgroup: no process in it")
@@ -140,7 +145,9 @@ def _parse(reply: Reply) -> Reading[tuple[Process, ...]]:
         return Silent(
             f"none of the unit's {len(pids)} processes could be read: they ended, or /proc hides them", where
         )
-    return Value(processes, where)
+    return Value(
+        processes, f"{where}, the first {len(pids)} of the unit" if len(pids) >= MOST_PROCESSES else where
+    )
 
 
 PROCESSES: Probe[tuple[Process, ...]] = Probe("processes", _SCRIPT, _parse)

@@ -41,7 +41,7 @@ class Owner:
 _SS = "timeout 10 ss -ltnpH 2>/dev/null || timeout 10 ss -ltnp"  # -H is younger than some hosts
 
 _OWNERS = r"""
-sockets=$(timeout 10 ss -ltnpH 2>/dev/null || timeout 10 ss -ltnp)
+sockets=$(timeout 10 ss -ltnpH 2>/dev/null || timeout 10 ss -ltnp) || exit
 pids=$(printf '%s' "$sockets" | grep -o 'pid=[0-9]*' | sort -u | head -n 200)
 set --
 for p in $pids; do
@@ -53,7 +53,7 @@ timeout 10 head -v -c 65536 "$@"
 exit 0
 """
 
-_USER = re.compile(r'\("((?:[^"\\]|\\.)*)",pid=(\d+),fd=\d+\)')
+_USER = re.compile(r'\("((?:[^"\\]|\\.)*)",pid=(\d{1,10}),fd=\d+\)')
 
 
 def _listener(line: str) -> Listener | None:
@@ -61,7 +61,7 @@ def _listener(line: str) -> Listener | None:
     if len(words) < 4 or words[0] != "LISTEN":
         return None
     address, colon, port = words[3].rpartition(":")
-    if not colon or not port.isdigit():
+    if not colon or not re.fullmatch(r"\d{1,5}", port):
         return None
     users = _USER.findall(words[4]) if len(words) > 4 else []
     named = {int(pid): name for name, pid in users}
@@ -73,28 +73,31 @@ def _listener(line: str) -> Listener | None:
     )
 
 
+def _silence(reply: Reply) -> Silent:
+    missing = Silent("`ss` is not there: install iproute2", "ss -ltnpH")
+    return missing if reply.rc == 127 else reply.silence("ss -ltnpH")
+
+
 def _parse(reply: Reply) -> Reading[tuple[Listener, ...]]:
-    found = tuple(one for line in reply.text.splitlines() if (one := _listener(line)))
-    if reply.rc == 127:
-        return Silent("`ss` is not there: install iproute2", "ss -ltnpH")
     if reply.rc:
-        return reply.silence("ss -ltnpH")
+        return _silence(reply)
+    found = tuple(one for line in reply.text.splitlines() if (one := _listener(line)))
     if not found and reply.text.strip():
         return Silent(f"`ss -ltnpH` answered in another form: {reply.text.strip()[:120]!r}", "ss -ltnpH")
     return Value(found, "ss -ltnpH")
 
 
 def _parse_owners(reply: Reply) -> Reading[Mapping[int, Owner]]:
-    found = files(reply.stdout)
     if reply.rc:
-        return reply.silence("ss -ltnpH")
+        return _silence(reply)
+    found = files(reply.stdout)
     text = {key: raw.decode("utf-8", "replace") for key, raw in found.items()}
     return Value(
         {
             pid: Owner(
                 pid,
                 next((line.split(":", 2)[-1] for line in reversed(text[pid, name].splitlines())), ""),
-                tuple(text.get((pid, "cmdline"), "").rstrip("\0").split("\0")),
+                tuple(word for word in text.get((pid, "cmdline"), "").split("\0") if word),
             )
             for pid, name in text
             if name == "cgroup"

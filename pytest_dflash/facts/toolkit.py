@@ -135,7 +135,7 @@ def _parse(reply: Reply) -> Reading[Toolkit]:
         if equals
     }
     pid = said.get("pid", "")
-    if not pid.isdigit():
+    if not re.fullmatch(r"\d{1,10}", pid):
         return reply.silence("the service's CUDA toolkit")
     if pid == "0":
         return Absent("the unit has no process")
