@@ -4,13 +4,14 @@ Law: boots a copy of the tree, reaches it over ssh, ends it. What runs in it is 
 
 The container shares this machine's network: sshd listens on a free loopback port, and so do the engines. It has its
 own cgroup, so that several machines at once do not share one. It dies with the process that made it, however that
-ends; nothing of it is left but an empty folder below the temporary one.
+ends; what a killed process could not remove, the next machine does.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shlex
 import shutil
 import socket
@@ -20,10 +21,12 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from .tree import tree
 
 NAME = "inferhost"
+PREFIX = "dflash-machine-"
 BOOT_S = 60.0
 # The container's systemd needs a cgroup that it does not share with another machine's. Hierarchies: v2; v1 hybrid.
 CGROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified")
@@ -86,7 +89,10 @@ class Machine:
     def __init__(self, mounts: Mapping[str, Path] | None = None) -> None:
         self.name = NAME
         self.port = free_port()
-        self.folder = Path(tempfile.mkdtemp(prefix="dflash-machine-"))
+        _sweep()
+        # Its name is the machine's too, so it holds no underscore. Others may pass: the container's users do.
+        self.folder = Path(tempfile.gettempdir(), f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}")
+        self.folder.mkdir(mode=0o755)
         self.ssh_config = self.folder / "ssh_config"
         self._cgroups = [
             Path(hierarchy, self.folder.name)
@@ -102,7 +108,7 @@ class Machine:
             self.close()
             raise
 
-    def __enter__(self) -> Machine:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -110,8 +116,16 @@ class Machine:
     ) -> None:
         self.close()
 
-    def sh(self, script: str, *, user: str = "root", check: bool = True, deadline_s: float = 120.0) -> str:
-        """Runs a shell script over ssh.
+    def sh(
+        self,
+        script: str,
+        *,
+        user: str = "root",
+        check: bool = True,
+        deadline_s: float = 120.0,
+        given: bytes = b"",
+    ) -> str:
+        """Runs a shell script over ssh, with `given` as its stdin.
 
         Returns:
             Its stdout, with stderr behind it.
@@ -122,9 +136,7 @@ class Machine:
         """
         command = ["ssh", "-F", str(self.ssh_config), "-o", "BatchMode=yes", "-o", "ConnectTimeout=5"]
         command += ["-l", user, self.name, f"sh -c {shlex.quote(script)}"]
-        run = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=deadline_s, check=False
-        )
+        run = subprocess.run(command, input=given, capture_output=True, timeout=deadline_s, check=False)
         said = (run.stdout + run.stderr).decode("utf-8", "replace")
         if check and run.returncode:
             raise RuntimeError(f"{user}@{self.name} answered {run.returncode} to {script!r}:\n{said}")
@@ -133,14 +145,20 @@ class Machine:
     def put(self, path: str, text: str, *, mode: int = 0o644) -> None:
         """Writes a file in the machine, its folders made where they are missing."""
         here = shlex.quote(path)
-        command = f"mkdir -p $(dirname {here}) && cat >{here} && chmod {mode:o} {here}"
-        subprocess.run(
-            ["ssh", "-F", str(self.ssh_config), "-o", "BatchMode=yes", "-l", "root", self.name, command],
-            input=text.encode(),
+        self.sh(
+            f'mkdir -p -m 755 "$(dirname {here})" && cat >{here} && chmod {mode:o} {here}',
+            given=text.encode(),
+        )
+
+    def copy(self, folder: Path, place: str) -> None:
+        """Copies what is in a folder of this machine to `place`, owned by root, readable by all."""
+        packed = subprocess.run(
+            ["tar", "-c", "--owner=root", "--group=root", "--mode=a+rX", "-C", str(folder), "."],
             capture_output=True,
-            timeout=30,
             check=True,
         )
+        here = shlex.quote(place)
+        self.sh(f"mkdir -p {here} && tar -x -C {here}", given=packed.stdout)
 
     def close(self) -> None:
         """Ends the container and all in it at once, and removes what belonged to it. May be called again."""
@@ -155,11 +173,7 @@ class Machine:
             except subprocess.TimeoutExpired:
                 container.kill()
                 container.wait()
-        for cgroup in self._cgroups:
-            for inner in sorted(cgroup.glob("**/"), reverse=True):
-                with contextlib.suppress(OSError):
-                    inner.rmdir()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        _remove(self.folder)
 
     def _keys(self) -> None:
         inside = self.folder / "sshd"
@@ -173,8 +187,6 @@ class Machine:
         self.ssh_config.write_text(SSH.format(name=self.name, port=self.port, folder=self.folder), "utf-8")
 
     def _boot(self, root: Path, mounts: Mapping[str, Path]) -> None:
-        self.folder.chmod(0o755)
-        (self.folder / "sshd").chmod(0o755)
         binds = {
             "/etc/ssh/run": self.folder / "sshd",
             "/etc/ssh/sshd_config.d/run.conf": self.folder / "sshd.conf",
@@ -210,6 +222,23 @@ class Machine:
             time.sleep(0.1)
         console = (self.folder / "console").read_text("utf-8", "replace")[-2000:]
         raise RuntimeError(f"the machine did not boot within {BOOT_S:.0f} s. ssh: {said}\nconsole: {console}")
+
+
+def _remove(folder: Path) -> None:
+    """What a machine that has ended leaves: its folder, and cgroups of its name."""
+    for hierarchy in CGROUPS:
+        for inner in sorted(Path(hierarchy, folder.name).glob("**/"), reverse=True):
+            with contextlib.suppress(OSError):
+                inner.rmdir()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep() -> None:
+    """Removes what is left of machines whose process was killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        owner = folder.name.removeprefix(PREFIX).split("-")[0]
+        if not Path("/proc", owner).exists():
+            _remove(folder)
 
 
 def _escaped(path: Path | str) -> str:

@@ -85,7 +85,7 @@ def _make(made: Path, hooks: list[str]) -> None:
     for hook in hooks:
         script = hook.replace("'", "'\\''")
         command.append(f"--customize-hook=chroot \"$1\" sh -c '{script}'")
-    command += ["--customize-hook=rm -rf \"$1\"/var/cache/apt/* \"$1\"/var/lib/apt/lists/*", RELEASE, str(half)]
+    command += ['--customize-hook=rm -rf "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/*', RELEASE, str(half)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
         shutil.rmtree(half, ignore_errors=True)

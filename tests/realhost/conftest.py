@@ -1,0 +1,55 @@
+"""Real hosts for tests, made once per session; skipped with the sentence that enables them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.realhost import services
+from tests.realhost.tree import cache, missing
+
+REQUIRED = os.environ.get("DFLASH_REALHOST") == "required"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = os.path.dirname(__file__)  # noqa: PTH120 - compared with str paths
+    for item in items:
+        if str(item.path).startswith(here):
+            item.add_marker(pytest.mark.realhost)
+            # One machine per host and session: its tests stay in one worker.
+            item.add_marker(pytest.mark.xdist_group("realhost"))
+
+
+def _enabled(why: str | None) -> None:
+    """Skips with the sentence that enables the test; where real hosts are required, fails with it."""
+    if why is None:
+        return
+    if REQUIRED:
+        pytest.fail(f"DFLASH_REALHOST=required, but {why}", pytrace=False)
+    pytest.skip(why)
+
+
+@pytest.fixture(scope="session")
+def real_host_tools() -> None:
+    """What every real host needs."""
+    _enabled(missing())
+
+
+@pytest.fixture(scope="session")
+def mini_host(real_host_tools: None) -> Iterator[services.Service]:
+    """A real host with the miniature engine, serving."""
+    with services.miniature() as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
+def sglang_host(real_host_tools: None) -> Iterator[services.Service]:
+    """A real host with a real SGLang on the CPU, serving."""
+    stamp = cache() / "engines" / "stamp"
+    _enabled(
+        None if stamp.exists() else f"{stamp.parent} holds no engines: run `make engines` (3.5 GB, 4 minutes)"
+    )
+    with services.sglang() as service:
+        yield service
