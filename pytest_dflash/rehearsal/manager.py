@@ -191,11 +191,22 @@ class Manager:
         gone = {entry["__CURSOR"] for entry in lines[:last]}
         dropped = self.log.forget(lambda entry: entry["__CURSOR"] in gone)
         self.log.write(
-            {"_TRANSPORT": "driver", "_PID": "301", "_UID": "0", "_COMM": "systemd-journal", "PRIORITY": "6",
-             "SYSLOG_IDENTIFIER": "systemd-journald", "_SYSTEMD_UNIT": "systemd-journald.service",
-             "MESSAGE_ID": journal.SUPPRESSED, "N_DROPPED": str(dropped),
-             "MESSAGE": f"Suppressed {dropped} messages from {self.service.name}"}
-        )  # fmt: skip
+            {
+                "_TRANSPORT": "driver",
+                "_PID": "301",
+                "_UID": "0",
+                "_COMM": "systemd-journal",
+                "_SYSTEMD_UNIT": "systemd-journald.service",
+                "SYSLOG_IDENTIFIER": "systemd-journald",
+                "PRIORITY": "6",
+                "OBJECT_PID": str(self.service.exec_pid),
+                "OBJECT_SYSTEMD_UNIT": self.service.name,
+                "OBJECT_SYSTEMD_INVOCATION_ID": mine,
+                "MESSAGE_ID": journal.SUPPRESSED,
+                "N_DROPPED": str(dropped),
+                "MESSAGE": f"Suppressed {dropped} messages from {self.service.name}",
+            }
+        )
 
 
 def main() -> None:

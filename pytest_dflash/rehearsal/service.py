@@ -177,6 +177,7 @@ class Service:
         name = Path(self.command[0]).name
         return {
             "_TRANSPORT": "stdout",
+            "_STREAM_ID": self.invocation,  # one pipe an invocation; any id that stays the same will do
             "_PID": str(self.exec_pid),
             "_UID": str(os.getuid()),
             "_GID": str(os.getgid()),
