@@ -6,6 +6,8 @@ usage error that names option, value and what is allowed.
 
 from __future__ import annotations
 
+import argparse
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,7 +53,7 @@ def _activate(config: pytest.Config) -> None:
     for area, about in AREAS.items():
         config.addinivalue_line("markers", f"{area}: {about}")
     manager = config.pluginmanager
-    manager.register(Suite(), "dflash-fixtures")
+    manager.register(Suite(runs), "dflash-fixtures")
     manager.register(Gate(runs, allowed), "dflash-gate")
     if hasattr(config, "workerinput"):
         manager.register(Worker(config, runs), "dflash-worker")
@@ -127,7 +129,7 @@ def host_runs(
     runs: dict[str, HostRun] = {}
     for each in targets:
         paths = profile_paths(config, each)
-        reach = Reach.of(option, each, option.dflash_fault)
+        reach = Reach(each, connection_options(option), tuple(option.dflash_fault))
         for path in paths:
             loaded = loader.load(path, host=each.name, expect=option.dflash_expect)
             label = each.name if len(paths) == 1 else f"{each.name}/{loaded.profile.service.unit}"
@@ -135,9 +137,22 @@ def host_runs(
                 raise UsageError(
                     f"--dflash-profile: {path} and another one are for the same unit on {each.name}"
                 )
+            key = loaded.profile.endpoint.api_key_env
+            if key and not os.environ.get(key):
+                raise UsageError(f"{path}: endpoint.api_key_env: the variable {key} is not set here; export it first")
             timeout = option.dflash_ready_timeout or loaded.profile.service.ready_timeout_s
             runs[label] = HostRun(label, reach, loaded, allowed, timeout)
     return runs
+
+
+def connection_options(option: argparse.Namespace) -> dict[str, Any]:
+    """testinfra's options, as our connection takes them."""
+    return {
+        "ssh_config": option.ssh_config,
+        "ssh_identity_file": option.ssh_identity_file,
+        "sudo": bool(option.sudo),
+        "sudo_user": option.sudo_user,
+    }
 
 
 def profile_paths(config: pytest.Config, host: Target) -> list[Path]:

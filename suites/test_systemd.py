@@ -16,7 +16,7 @@ def test_the_unit_is_loaded(facts: Facts) -> Judgement:
 
 @check("systemd.active")
 def test_the_unit_is_active(facts: Facts) -> Judgement:
-    return systemd.active(facts.unit, facts.previous)
+    return systemd.active(facts.unit)
 
 
 @check("systemd.reloaded")

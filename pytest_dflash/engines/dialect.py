@@ -128,6 +128,12 @@ class Dialect(Protocol):
     budget_flag: str
     budget_flag_offset: int
 
+    file_flags: Sequence[str]
+    """Flags, with their dashes, whose value is a file that holds further settings."""
+
+    folder_flags: Sequence[str]
+    """Flags, with their dashes, whose value is the drafter's folder."""
+
     def native_window(self, drafter_config: Json, version: str | None) -> Reading[int]:
         """The window by the drafter's own config.json: Absent when it has none or this version ignores it."""
 

@@ -44,8 +44,12 @@ class Collector:
         self.redactor = redactor or Redactor()
         self._pause = pause
 
-    def collect(self, probes: Sequence[Probe[Any]]) -> Transcript:
+    def collect(self, probes: Sequence[Probe[Any]], *, passive: bool = True) -> Transcript:
         """All answers in one round trip; a torn transcript is collected again, at most three times in all.
+
+        Args:
+            probes: What is asked.
+            passive: False while a start is waited out: such looks are not counted as commands for facts.
 
         Returns:
             A transcript that may still be torn or cut; it says so itself.
@@ -55,12 +59,12 @@ class Collector:
             CommandTimeout: As above, within the deadline.
         """
         script = transcript.compose(probes, self.unit, self.connection.root)
-        read = self._ask(script, probes)
+        read = self._ask(script, probes, passive=passive)
         for _ in range(ATTEMPTS - 1):
             if not read.torn or read.cut:
                 break
             self._pause(PAUSE_S)
-            read = self._ask(script, probes)
+            read = self._ask(script, probes, passive=passive)
         return read
 
     def identity(self) -> Reading[Identity]:

@@ -126,6 +126,11 @@ class Connection:
             )
         return remote_port
 
+    @property
+    def outside(self) -> str | None:
+        """The host's address as this side may reach it directly; None where only this connection leads there."""
+        return "127.0.0.1" if self.target.scheme in ("local", "rehearsal") else None
+
     def close(self) -> None:
         """Ends everything that this connection started. May be called twice."""
 
@@ -204,6 +209,14 @@ class SshConnection(Connection):
             f"{said.decode('utf-8', 'replace').strip()[:300]}",
             'Check AllowTcpForwarding of its sshd, or name a reachable address: [endpoint] url = "http://…/v1".',
         )
+
+    @property
+    def outside(self) -> str | None:
+        """As Connection.outside: HostName by the user's ssh config, and None where a bastion stands before it."""
+        said = _execute(self._route.resolve(), b"", 10).text.lower()
+        known = dict(line.split(" ", 1) for line in said.splitlines() if " " in line)
+        bastion = any(known.get(option, "none") != "none" for option in ("proxyjump", "proxycommand"))
+        return None if bastion else known.get("hostname")
 
     def said(self) -> str:
         """What the master complained about so far: refused tunnels, a lost peer."""

@@ -63,6 +63,11 @@ class SshRoute:
             *("--", self.target.host),
         ]
 
+    def resolve(self) -> list[str]:
+        """Prints what ssh would do, without doing it: HostName, ProxyJump and the rest of the config."""
+        login = ("-l", self.target.user) if self.target.user else ()
+        return ["ssh", "-G", "-F", self.config, *login, "--", self.target.host]
+
     def command(self, remote: str) -> list[str]:
         """Runs `remote` in the login shell over there."""
         return [*self._through_master(), "-T", "--", self.target.host, remote]

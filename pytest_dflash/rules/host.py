@@ -5,14 +5,14 @@ Law: pure. Nothing here needs an expectation: a full disk is wrong on every host
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 
 from pytest_dflash.facts.disks import Disk
-from pytest_dflash.facts.kernel import KernelLog
+from pytest_dflash.facts.kernel import KernelJournal, oom_kills, xids
 from pytest_dflash.facts.platform import Memory
 from pytest_dflash.facts.reading import Absent, Reading, Value
 from pytest_dflash.facts.systemd import Unit
-from pytest_dflash.findings import Judgement, Outcome, failed, not_applicable
+from pytest_dflash.findings import Judgement, Outcome, failed, not_applicable, unproven
 from pytest_dflash.rules.gpu import Gpus
 from pytest_dflash.rules.judge import Expectation, compare, evidence
 
@@ -24,51 +24,36 @@ INODES_FREE = 0.01
 SHARED_MEMORY_PER_GPU = 64 * 1024**2
 """NCCL takes tens of MiB of /dev/shm for each rank (33 MiB a segment was seen); docker's default is 64 MiB in all."""
 MEMORY_AVAILABLE = 0.02
-XID = re.compile(r"NVRM: Xid \(PCI:(?P<bus>[0-9a-fA-F:.]+)[^)]*\): (?P<number>\d+)")
-XIDS = {
-    13: "graphics engine exception: a kernel of the application, or bad memory",
-    31: "GPU memory page fault: an illegal address of the application",
-    48: "double bit ECC error",
-    62: "internal micro-controller halt",
-    63: "row remapping recorded",
-    64: "row remapping failed",
-    74: "NVLink error",
-    79: "GPU has fallen off the bus",
-    94: "contained ECC error",
-    95: "uncontained ECC error",
-    119: "GSP firmware timeout",
-    120: "GSP firmware error",
-    154: "GPU recovery action changed: a reset is required",
-}
-"""What the common Xid numbers mean. Source: NVIDIA, XID Errors."""
 
 
-def xid(kernel: Reading[KernelLog]) -> Judgement:
+def xid(kernel: Reading[KernelJournal]) -> Judgement:
     """No Xid line since boot."""
-    return compare(
+    judgement = compare(
         "kernel journal",
         kernel,
-        Expectation[KernelLog](
+        Expectation[KernelJournal](
             "GPU errors (Xid) since boot",
             "none",
-            lambda log: not xids(log),
-            shown=lambda log: "; ".join(xids(log)) or "none",
+            lambda log: not reported(log),
+            shown=lambda log: "; ".join(reported(log)) or "none",
             cause="the driver reported GPU errors since the machine was booted",
-            remedy="look the numbers up in NVIDIA's XID Errors; 48, 62, 64, 79, 95, 119, 120 and 154 need a reset or a new card",
+            remedy="look the numbers up in NVIDIA's Xid catalogue; after 48, 62, 64, 79, 95, 119, 120 or 154 the GPU needs a reset",
         ),
     )
+    if judgement.outcome is Outcome.PASS and isinstance(kernel, Value) and not kernel.value.reaches_boot:
+        return unproven(
+            "no GPU error (Xid) is in the kernel's log, but its lines do not reach back to the boot",
+            evidence=judgement.evidence,
+            remedy="keep more of the journal (SystemMaxUse= in journald.conf), or judge right after a boot",
+        )
+    return judgement
 
 
-def xids(log: KernelLog) -> list[str]:
-    """Each GPU and Xid once, with its meaning and how often."""
-    seen: dict[tuple[str, int], int] = {}
-    for entry in log.entries:
-        if match := XID.search(entry.message):
-            slot = (match["bus"], int(match["number"]))
-            seen[slot] = seen.get(slot, 0) + 1
+def reported(log: KernelJournal) -> list[str]:
+    """Each device and Xid once, with its meaning and how often."""
+    times = Counter((each.code, each.device, each.meaning) for each in xids(log.entries))
     return [
-        f"Xid {number} on {bus} ({XIDS.get(number, 'see NVIDIA XID Errors')}), {times} x"
-        for (bus, number), times in seen.items()
+        f"Xid {code} on {device} ({meaning}), {number} x" for (code, device, meaning), number in times.items()
     ]
 
 
@@ -85,7 +70,7 @@ def disk_space(disks: Reading[tuple[Disk, ...]]) -> list[Judgement]:
                 f"at least {DISK_FREE:.0%} or {DISK_FREE_GIB} GiB, and {INODES_FREE:.0%} of the inodes",
                 has_room,
                 shown=room,
-                cause=f"it is used for {', '.join(disk.used_for) or 'the system'}; a full disk leaves models and caches incomplete",
+                cause=f"it is used for {', '.join(disk.used_for) or 'the system'}; a full disk leaves models incomplete",
                 remedy=f"free space on {disk.mount}: old models, caches and journals (`journalctl --disk-usage`)",
                 param=disk.mount,
             ),
@@ -108,7 +93,7 @@ def room(disk: Disk) -> str:
 
 
 def shared_memory(shm: Reading[Disk], gpus: Gpus) -> Judgement:
-    """/dev/shm, as the service sees it, is large enough for its ranks."""
+    """Shared memory, as the service sees it, is large enough for its ranks."""
     number = len(gpus.value) if isinstance(gpus, Value) else 0
     if isinstance(gpus, Absent) or (isinstance(gpus, Value) and number < 2):
         return not_applicable("fewer than two GPUs: the ranks share no memory")
@@ -127,7 +112,7 @@ def shared_memory(shm: Reading[Disk], gpus: Gpus) -> Judgement:
     )
 
 
-def memory(memory: Reading[Memory], kernel: Reading[KernelLog], unit: Reading[Unit]) -> Judgement:
+def memory(memory: Reading[Memory], kernel: Reading[KernelJournal], unit: Reading[Unit]) -> Judgement:
     """Main memory is available, and the kernel has killed nothing of the unit for it since boot."""
     killed = kills(kernel, unit)
     if killed:
@@ -153,12 +138,12 @@ def memory(memory: Reading[Memory], kernel: Reading[KernelLog], unit: Reading[Un
     )
 
 
-def kills(kernel: Reading[KernelLog], unit: Reading[Unit]) -> list[str]:
-    """Lines of the kernel's OOM killer that name the unit."""
-    if not isinstance(kernel, Value) or not isinstance(unit, Value):
+def kills(kernel: Reading[KernelJournal], unit: Reading[Unit]) -> list[str]:
+    """What the kernel's OOM killer killed of the unit."""
+    if not isinstance(kernel, Value) or not isinstance(unit, Value) or not unit.value.control_group:
         return []
     return [
-        entry.message
-        for entry in kernel.value.entries
-        if "oom-kill:" in entry.message and f"/{unit.value.name}" in entry.message
+        each.entry.message
+        for each in oom_kills(kernel.value.entries)
+        if unit.value.control_group in each.cgroup
     ]

@@ -12,7 +12,9 @@ from typing import TypeVar
 from pytest_dflash.facts import unit_file
 from pytest_dflash.facts.environment_file import parse_environment_file
 from pytest_dflash.facts.procfs import Process
-from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
+from pytest_dflash.facts.exits import exit_meaning
+from pytest_dflash.facts.reading import Reading, Silent, Value
+from pytest_dflash.facts.starts import Previous, Starts
 from pytest_dflash.facts.systemd import LoadedCommand, Unit, UnitFiles
 from pytest_dflash.findings import Evidence, Judgement, failed, not_applicable, passed, unproven
 from pytest_dflash.rules.judge import HEAR, Expectation, compare, evidence
@@ -54,22 +56,64 @@ def loaded(unit: Reading[Unit]) -> Judgement:
     )
 
 
-def active(unit: Reading[Unit], end_of: str | None) -> Judgement:
-    """The unit is active and runs; `end_of` says how it ended, where it did."""
+def active(unit: Reading[Unit]) -> Judgement:
+    """The unit is active and runs."""
     return compare(
         "systemctl show",
         unit,
         Expectation[Unit](
             "state of the unit",
             "active (running)",
-            lambda found: (
-                found.active_state == "active" and found.sub_state in {"running", "exited", "listening"}
-            ),
-            shown=lambda found: f"{found.active_state} ({found.sub_state}), result {found.result}",
-            cause=end_of,
-            remedy="`journalctl -u` the unit shows its last lines; start it, and run this again",
+            lambda found: found.active_state == "active" and found.sub_state == "running",
+            shown=state,
+            cause="what its process ended with is told beside its state",
+            remedy="`journalctl -u` the unit shows its last lines; mend, start it, and run this again",
         ),
     )
+
+
+def state(unit: Unit) -> str:
+    """The unit's state in words, with the end of its process where it ended."""
+    words = f"{unit.active_state} ({unit.sub_state})"
+    if unit.exec_main_code:
+        code = {1: "exited", 2: "killed", 3: "dumped"}.get(unit.exec_main_code, "")
+        return f"{words}, {exit_meaning(code, unit.exec_main_status)}, result {unit.result}"
+    return words if unit.result in {"", "success"} else f"{words}, result {unit.result}"
+
+
+def stable(unit: Reading[Unit], previous: Reading[Previous], starts: Reading[Starts]) -> Judgement:
+    """The manager did not have to start the unit anew by itself: `Restart=` hides crashes, NRestarts counts them."""
+    if not isinstance(unit, Value):
+        return unheard("whether the unit restarts by itself", "systemctl show", unit)
+    number = unit.value.n_restarts
+    if number is None:
+        return unheard("whether the unit restarts by itself", "NRestarts", Silent("the manager does not count restarts"))
+    day = f", {starts.value.count} starts in the last 24 hours" if isinstance(starts, Value) else ""
+    ended = f"; the run before {previous.value.ending}" if isinstance(previous, Value) else ""
+    witnesses = (
+        evidence("systemctl show", unit, number),
+        evidence("starts in 24 hours", starts, starts.value.count if isinstance(starts, Value) else None),
+        evidence("previous invocation", previous, last_words(previous)),
+    )
+    crashed = isinstance(previous, Value) and previous.value.crashed
+    if number or unit.value.sub_state.startswith("auto-restart"):
+        return failed(
+            f"the manager restarted the unit {number} times by itself{day}{ended}",
+            expected=0,
+            observed=number,
+            evidence=witnesses,
+            cause="the process crashes and Restart= hides it" if crashed else "the process ends, and Restart= starts it anew",
+            remedy="read the end of the run before: `journalctl -u` the unit; `systemctl reset-failed` it once mended",
+        )
+    return passed(f"no restart by the manager{day}{ended}", expected=0, observed=0, evidence=witnesses)
+
+
+def last_words(previous: Reading[Previous]) -> str | None:
+    """The last line of the run before, with how it ended."""
+    if not isinstance(previous, Value):
+        return None
+    lines = previous.value.last_lines
+    return f"{previous.value.ending}: {lines[-1].message}" if lines else previous.value.ending
 
 
 def reloaded(unit: Reading[Unit], files: Reading[UnitFiles], command: Reading[LoadedCommand]) -> Judgement:
@@ -205,7 +249,6 @@ def environment_files(files: Reading[UnitFiles], process: Reading[Process]) -> J
 def unheard(what: str, source: str, reading: Reading[T]) -> Judgement:
     """That something could not be told because a source did not speak."""
     why = reading.why if isinstance(reading, Silent) else "there is none"
-    assert not isinstance(reading, Value) or isinstance(reading, Absent)  # a value was heard
     return unproven(
         f"{what} could not be told: {source}: {why}", evidence=(evidence(source, reading),), remedy=HEAR
     )

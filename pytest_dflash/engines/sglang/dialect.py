@@ -26,6 +26,8 @@ class SGLang:
     window_setting = "speculative-draft-window-size"
     budget_flag = "speculative-num-draft-tokens"
     budget_flag_offset = 1
+    file_flags = ("--config",)
+    folder_flags = ("--speculative-draft-model-path", "--speculative-draft-model")
 
     def runs(self, argv: Sequence[str]) -> bool:
         """Whether this command line starts the server, wrappers looked through."""

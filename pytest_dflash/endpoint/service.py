@@ -1,0 +1,120 @@
+"""The service as this run asks it: where it is, and what its passive routes say.
+
+Law: an agent beside `client`: opens the way (direct, else through the host's own connection) and asks; judges
+nothing. A port that answers is not yet the unit's: whose it is has been told by the facts.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pytest_dflash.endpoint.client import Answer, Client
+from pytest_dflash.errors import EndpointError
+from pytest_dflash.facts.reading import Reading, Silent, Value
+from pytest_dflash.facts.sockets import Listener
+from pytest_dflash.findings import Json
+
+LOOPBACK = ("127.", "::1", "localhost")
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "*": "127.0.0.1"}  # noqa: S104 - what is looked for, not what is bound
+DIRECT_S = 2.0
+MODELS = "/v1/models"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the service listens, as its host sees it.
+
+    Attributes:
+        address: The bound address, "*" for every one.
+        port: The port.
+        outside: The host's address as this side reaches it; None where only the host's own connection leads there.
+    """
+
+    address: str
+    port: int
+    outside: str | None
+
+
+def place(listeners: Sequence[Listener], port: int, outside: str | None) -> Place | None:
+    """The socket that listens on the port; None when nobody does."""
+    found = [each.address for each in listeners if each.port == port]
+    return Place(found[0], port, outside) if found else None
+
+
+def base_url(where: Place, forward: Callable[[str, int], int]) -> str:
+    """A URL that leads there: direct where it accepts from here, else through the host's connection.
+
+    Raises:
+        HostError: No tunnel can be had, with what to do.
+    """
+    inside = EVERYWHERE.get(where.address, where.address.partition("%")[0])
+    bound_inside = where.address.startswith(LOOPBACK)
+    if where.outside and not bound_inside and accepts(where.outside, where.port):
+        return url(where.outside, where.port)
+    return url("127.0.0.1", forward(inside, where.port))
+
+
+def url(host: str, port: int) -> str:
+    """A plain URL, IPv6 in brackets."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def accepts(host: str, port: int) -> bool:
+    """Whether a TCP connection from here is accepted."""
+    try:
+        with socket.create_connection((host, port), DIRECT_S):
+            return True
+    except OSError:
+        return False
+
+
+@dataclass(frozen=True)
+class Service:
+    """The service that this run asks.
+
+    Attributes:
+        client: With the key, if there is one.
+        port: On its host; None when only a URL is known.
+        why: Why it is taken to be ready.
+    """
+
+    client: Client
+    keyless: Client
+    port: int | None
+    why: str
+
+    def models(self) -> Reading[tuple[str, ...]]:
+        """The models that it offers."""
+        try:
+            return Value(self.client.models(), f"GET {MODELS}")
+        except EndpointError as error:
+            return Silent(str(error), f"GET {MODELS}")
+
+    def status_without_key(self) -> Reading[int]:
+        """The status of a passive route, asked without a key."""
+        try:
+            return Value(self.keyless.get(MODELS).status, f"GET {MODELS}")
+        except EndpointError as error:
+            return Silent(str(error), f"GET {MODELS}")
+
+    def close(self) -> None:
+        """Closes both clients."""
+        self.client.close()
+        self.keyless.close()
+
+
+def document(client: Client, paths: Sequence[str]) -> Reading[Json]:
+    """The first of these passive routes that there is, as JSON."""
+    said: list[str] = []
+    for path in paths:
+        try:
+            answer: Answer = client.get(path)
+            if answer.status == 404:
+                said.append(f"GET {path} is not there (404)")
+                continue
+            return Value(answer.document(), f"GET {path}")
+        except EndpointError as error:
+            return Silent(str(error), f"GET {path}")
+    return Silent("; ".join(said) or "this engine has no such route")

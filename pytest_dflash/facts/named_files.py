@@ -1,0 +1,76 @@
+"""Files that the service's command line names: configuration, and the config.json of models.
+
+Law: which flags name files is handed in by whoever knows the engine. Paths are looked up as the process sees
+them (its root, its working folder), and read with a bound; nothing else of a model is touched.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import shlex
+from collections.abc import Mapping, Sequence
+
+from pytest_dflash.facts.bundle import SERVICE_PROCESS
+from pytest_dflash.facts.probe import Probe, Reply
+from pytest_dflash.facts.reading import Reading, Value
+
+CAP_BYTES = 1_048_576
+
+_SCRIPT = r"""
+cwd=$(readlink -m "$dir/cwd" 2>/dev/null)
+show() {
+    case $1 in /*) path=$1 ;; *) path=$cwd/$1 ;; esac
+    for place in "$view$path$2" "$path$2"; do
+        [ -f "$place" ] || continue
+        printf '%s\t' "$1$2"
+        head -c @CAP@ "$place" | base64 | tr -d '\n'
+        echo
+        return
+    done
+}
+flag=
+while IFS= read -r word; do
+    case $word in
+        --*=*) name=${word%%=*} target=${word#*=} ;;
+        *) name=$flag target=$word ;;
+    esac
+    case $word in -*) flag=$word ;; *) flag= ;; esac
+    for known in @FILES@; do [ "$name" != "$known" ] || show "$target" ''; done
+    for known in @FOLDERS@; do [ "$name" != "$known" ] || show "$target" /config.json; done
+done <<END
+$argv
+END
+exit 0
+"""
+
+
+def named_files(file_flags: Sequence[str], folder_flags: Sequence[str]) -> Probe[Mapping[str, str]]:
+    """The probe for these flags.
+
+    Args:
+        file_flags: Flags (with their dashes) whose value is a text file: its text is read.
+        folder_flags: Flags whose value is a model's folder: its config.json is read.
+
+    Returns:
+        A probe whose value maps each path, as the command line spells it, to the text. What could not be read
+        is not in it.
+    """
+    script = _SCRIPT.replace("@CAP@", str(CAP_BYTES))
+    for mark, flags in (("@FILES@", file_flags), ("@FOLDERS@", folder_flags)):
+        script = script.replace(mark, " ".join(shlex.quote(flag) for flag in flags) or "''")
+    return Probe("named-files", SERVICE_PROCESS + script, _parse)
+
+
+def _parse(reply: Reply) -> Reading[Mapping[str, str]]:
+    found: dict[str, str] = {}
+    for line in reply.text.splitlines():
+        path, tab, encoded = line.partition("\t")
+        if tab:
+            try:
+                found[path] = base64.b64decode(encoded, validate=True).decode("utf-8", "replace")
+            except (binascii.Error, ValueError):
+                continue
+    if reply.rc and not found:
+        return reply.silence("cat of the files that the command line names")
+    return Value(found, "files named by the command line")

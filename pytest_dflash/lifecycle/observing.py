@@ -1,0 +1,87 @@
+"""From facts to an observation: what one look at the unit shows.
+
+Law: pure; asks nobody. What the facts do not tell stays None, so that the table of phases knows it was not seen.
+"""
+
+from __future__ import annotations
+
+from pytest_dflash.engines.dialect import Dialect
+from pytest_dflash.facts.exits import exit_meaning
+from pytest_dflash.facts.host_facts import Facts
+from pytest_dflash.facts.procfs import age_s
+from pytest_dflash.facts.reading import Absent, Reading, Value
+from pytest_dflash.facts.sockets import Listener
+from pytest_dflash.lifecycle.phase import Observation
+
+EXITS = {1: "exited", 2: "killed", 3: "dumped"}
+"""ExecMainCode to the word of the journal. Source: waitid(2), CLD_EXITED, CLD_KILLED, CLD_DUMPED."""
+
+
+def observe(facts: Facts, dialect: Dialect, answers: bool | None = None) -> Observation:  # noqa: FBT001 - three-valued
+    """One look at the unit.
+
+    Args:
+        facts: Of this moment.
+        dialect: The engine's.
+        answers: Whether a passive route answered as it should; None where none was asked.
+    """
+    unit, journal, serving = facts.unit, facts.journal, facts.serving
+    if not isinstance(unit, Value):
+        return Observation(answers=answers)
+    u = unit.value
+    listening = on_port(facts.listeners, facts.port)
+    log = journal.value if isinstance(journal, Value) else None
+    engine = isinstance(serving, Value) and dialect.runs(serving.value.argv)
+    clock = facts.clock
+    return Observation(
+        load_state=u.load_state,
+        active_state=u.active_state,
+        sub_state=u.sub_state,
+        result=u.result,
+        exit_meaning=exit_meaning(EXITS.get(u.exec_main_code, ""), u.exec_main_status) if u.exec_main_code else "",
+        stopped_by_request=stopped(facts),
+        invocation_id=u.invocation_id,
+        n_restarts=u.n_restarts,
+        serving_process=None if not isinstance(facts.processes, (Value, Absent)) else engine,
+        port=facts.port,
+        port_open=None if listening is None else bool(listening),
+        owner_in_unit=owned(listening, facts),
+        owner=owner(listening, facts),
+        log_heard=log is not None and log.reaches_start,
+        ready_line=dialect.ready_line(log) if log else None,
+        answers=answers,
+        progress=dialect.progress(log) if log else "",
+        age_s=age_s(serving.value, clock.value) if isinstance(serving, Value) and isinstance(clock, Value) else None,
+    )
+
+
+def on_port(listeners: Reading[tuple[Listener, ...]], port: int | None) -> list[Listener] | None:
+    """The sockets that listen on the port; None where that could not be seen."""
+    if port is None or not isinstance(listeners, Value):
+        return None
+    return [each for each in listeners.value if each.port == port]
+
+
+def owned(listening: list[Listener] | None, facts: Facts) -> bool | None:
+    """Whether the unit's own processes own the sockets; None where owners cannot be seen, or nobody listens."""
+    if not listening or not isinstance(facts.processes, Value) or any(each.pids is None for each in listening):
+        return None
+    ours = {process.pid for process in facts.processes.value}
+    return all(ours & set(each.pids or ()) for each in listening)
+
+
+def owner(listening: list[Listener] | None, facts: Facts) -> str:
+    """Who owns the sockets, in words."""
+    for pid in (pid for each in listening or () for pid in each.pids or ()):
+        owners = facts.listener_owners
+        known = owners.value.get(pid) if isinstance(owners, Value) else None
+        return f"pid {pid} ({known.cgroup})" if known else f"pid {pid}"
+    return ""
+
+
+def stopped(facts: Facts) -> bool | None:
+    """Whether the manager's last word in this invocation is that somebody stops the unit."""
+    if not isinstance(facts.journal, Value):
+        return None
+    said = [entry.message for entry in facts.journal.value.entries if entry.from_manager]
+    return any(message.startswith("Stopping ") for message in said)
