@@ -71,7 +71,7 @@ class Chain:
 
     def readings(self, setting: str) -> tuple[Witnessed, ...]:
         """What each witness that carries `setting` says of it, in order of propagation."""
-        carriers = set(self.dialect.carriers(setting))
+        carriers = set(self.dialect.carriers(setting, self.context))
         return tuple(self._reading(name, setting) for name in WITNESSES if name in carriers)
 
     def settings(self) -> frozenset[str]:

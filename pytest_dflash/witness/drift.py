@@ -77,7 +77,7 @@ def draft_window(chain: Chain, profile: Profile) -> Judgement:
 def none_ignored(chain: Chain) -> Judgement:
     """Whether the engine says, in this invocation, that it ignores or replaces a setting."""
     warnings = chain.warnings()
-    if isinstance(warnings, Value) and (alarming := [each for each in warnings.value if alarms(each)]):
+    if isinstance(warnings, Value) and (alarming := [each for each in warnings.value if each.alarming]):
         return failed(
             f"the engine ignores or replaces {', '.join(named(alarming))}: {alarming[0].message}",
             observed=[each.message for each in alarming],
@@ -108,11 +108,6 @@ def _meets(value: Json, expected: Json) -> bool:
 
 VARIABLE = Rule(same=lambda left, right: left == right, meets=_meets, rewritten=lambda _asked, _found: False)
 """Variables are text: false means absent, true means set to anything, and nobody rewrites them."""
-
-
-def alarms(warning: Warning_) -> bool:
-    """Whether a warning means that a setting is not in force; a deprecation is information."""
-    return getattr(warning, "alarming", True)
 
 
 def named(warnings: Sequence[Warning_]) -> list[str]:

@@ -99,10 +99,11 @@ def wanted(expected: Json) -> str:
 def _failed(subject: Subject, chain: Sequence[Witnessed], expected: Json, where: Lost) -> Judgement:
     found = chain[where.observed]
     summary, usual = _told(chain, expected, where)
+    instead = "" if f"is {said(found)} all along" in summary else f", found {said(found)}"
     words = {"setting": subject.setter or subject.name, "value": word(expected), "unit": subject.unit}
     warning = f'. This engine warns: "{subject.warning}"' if subject.warning else ""
     return failed(
-        f"{subject.name} {summary}: expected {wanted(expected)}, found {said(found)}",
+        f"{subject.name} {summary}: expected {wanted(expected)}{instead}",
         expected=expected,
         observed=plain(found),
         between=_pair(chain, where),

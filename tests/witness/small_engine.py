@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
-from pytest_dflash.engines.dialect import Settings, Warning_
+from pytest_dflash.engines.dialect import Dialect, Settings, Warning_
 from pytest_dflash.facts.journal import Entry, Journal
 from pytest_dflash.facts.procfs import Process
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
@@ -77,7 +78,7 @@ class SmallDialect:
     def version(self, document: Json) -> str | None:
         return None
 
-    def carriers(self, setting: str) -> Sequence[str]:
+    def carriers(self, setting: str, context: Mapping[str, Json] | None = None) -> Sequence[str]:
         return WITNESSES if setting in self.in_draft else WITNESSES[:5]
 
     def same(self, setting: str, left: Json, right: Json) -> bool:
@@ -88,7 +89,10 @@ class SmallDialect:
 
     def warnings(self, journal: Journal) -> Sequence[Warning_]:
         lines = (entry.message[5:] for entry in journal.entries if entry.message.startswith("warn "))
-        return [Warning_(line.partition(":")[0] or None, line.partition(": ")[2], "journal, +20.0 s") for line in lines]
+        return [
+            Warning_(line.partition(":")[0] or None, line.partition(": ")[2], "journal, +20.0 s")
+            for line in lines
+        ]
 
     def ready_line(self, journal: Journal) -> str | None:
         return next((entry.message for entry in journal.entries if entry.message == "ready"), None)
@@ -144,6 +148,7 @@ def healthy(window: int | None = 2048) -> Sources:
     )
 
 
-def chain_of(sources: Sources, dialect: SmallDialect | None = None, **changes: object) -> Chain:
+def chain_of(sources: Sources, small: SmallDialect | None = None, /, **changes: Any) -> Chain:
     """A chain over these sources with some of them replaced."""
-    return Chain(replace(sources, **changes), dialect or SmallDialect())  # type: ignore[arg-type]  # fields by name
+    dialect = cast("Dialect", small or SmallDialect())  # it has what a chain asks for
+    return Chain(replace(sources, **changes), dialect)
