@@ -203,7 +203,10 @@ class Chain:
         if isinstance(journal, Silent):
             return journal
         why = f"no {what} in the log of this invocation (its log level, or another wording?)"
-        return silenced(read(journal.value), why)
+        found = silenced(read(journal.value), why)
+        if isinstance(found, Silent):
+            return found
+        return Value(found.value, f"journal, invocation {journal.value.invocation_id[:4]}…: {found.value.where}")
 
     def _info(self) -> Reading[Settings]:
         info = silenced(self.sources.info, "the engine has no route that tells its settings")

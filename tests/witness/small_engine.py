@@ -59,7 +59,7 @@ class SmallDialect:
         said = [entry.message for entry in journal.entries if entry.message.startswith(f"{word} ")]
         if not said:
             return Absent("journal") if journal.reaches_start else Silent("the start of the log is gone")
-        return Value(Settings(json.loads(said[-1].partition(" ")[2]), "journal, +11.4 s", {}))
+        return Value(Settings(json.loads(said[-1].partition(" ")[2]), "+11.4 s", {}))
 
     def args_log(self, journal: Journal) -> Reading[Settings]:
         return self._line(journal, "args")

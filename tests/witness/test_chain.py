@@ -37,9 +37,9 @@ def test_every_reading_names_a_place_to_look_at() -> None:
         "unit_file": f"{PATH}:4",
         "loaded_unit": "systemctl show",
         "process_argv": "pid 4121",
-        "server_args_log": "journal, +11.4 s",
+        "server_args_log": "journal, invocation 3f2c…: +11.4 s",
         "server_info": "GET /info",
-        "draft_runner_log": "journal, +11.4 s",
+        "draft_runner_log": "journal, invocation 3f2c…: +11.4 s",
     }
 
 

@@ -159,9 +159,9 @@ def test_only_the_settings_that_drift_are_shown_each_with_its_two_witnesses() ->
     judgement = no_drift(engine_says(healthy(), {"model": "/other"}))
     assert [(each.source, each.where, each.differs) for each in judgement.evidence] == [
         ("process_argv", f"{WINDOW}: pid 4121", False),
-        ("server_args_log", f"{WINDOW}: journal, +11.4 s", True),
+        ("server_args_log", f"{WINDOW}: journal, invocation 3f2c…: +11.4 s", True),
         ("process_argv", "model: pid 4121", False),
-        ("server_args_log", "model: journal, +11.4 s", True),
+        ("server_args_log", "model: journal, invocation 3f2c…: +11.4 s", True),
     ]
     assert judgement.summary.endswith("(and 1 more: model)")
     assert judgement.observed == {
@@ -211,3 +211,10 @@ def test_a_log_without_its_beginning_or_its_end_proves_nothing() -> None:
     assert ignored("ready", reaches_start=False).outcome is Outcome.UNPROVEN
     assert ignored("loading").outcome is Outcome.UNPROVEN
     assert drift.none_ignored(chain_of(healthy(), journal=Absent())).outcome is Outcome.UNPROVEN
+
+
+def test_the_draft_may_choose_for_itself_what_nobody_asked_for() -> None:
+    dialect = SmallDialect(in_draft=(WINDOW, "draft-backend"))
+    settings: dict[str, Json] = {"draft-backend": "native", **told(WINDOW, 2048)}
+    own = log(f"args {json.dumps(settings)}", f"draft {json.dumps({WINDOW: 2048, 'draft-backend': 'other'})}")
+    assert no_drift(replace(healthy(), journal=Value(own), info=Value(settings)), dialect).outcome is Outcome.PASS
