@@ -15,18 +15,17 @@ from typing import Any
 
 import pytest
 
-from pytest_dflash import levels
+from pytest_dflash import fixtures, levels
 from pytest_dflash.errors import UsageError
 from pytest_dflash.facts import target
 from pytest_dflash.facts.target import Target
 from pytest_dflash.findings import AREAS
-from pytest_dflash.fixtures import HostRun, Reach, Suite
 from pytest_dflash.gate import Gate
+from pytest_dflash.host_run import RUNS, HostRun
 from pytest_dflash.outcome import RunOutcome
 from pytest_dflash.profile import loader
+from pytest_dflash.reach import Reach
 from pytest_dflash.report import folder
-
-RUNS = pytest.StashKey[dict[str, HostRun]]()
 
 
 def activate(config: pytest.Config) -> None:
@@ -53,7 +52,7 @@ def _activate(config: pytest.Config) -> None:
     for area, about in AREAS.items():
         config.addinivalue_line("markers", f"{area}: {about}")
     manager = config.pluginmanager
-    manager.register(Suite(runs), "dflash-fixtures")
+    manager.register(fixtures, "dflash-fixtures")
     manager.register(Gate(runs, allowed), "dflash-gate")
     if hasattr(config, "workerinput"):
         manager.register(Worker(config, runs), "dflash-worker")
@@ -139,14 +138,16 @@ def host_runs(
                 )
             key = loaded.profile.endpoint.api_key_env
             if key and not os.environ.get(key):
-                raise UsageError(f"{path}: endpoint.api_key_env: the variable {key} is not set here; export it first")
+                raise UsageError(
+                    f"{path}: endpoint.api_key_env: the variable {key} is not set here; export it first"
+                )
             timeout = option.dflash_ready_timeout or loaded.profile.service.ready_timeout_s
             runs[label] = HostRun(label, reach, loaded, allowed, timeout)
     return runs
 
 
 def connection_options(option: argparse.Namespace) -> dict[str, Any]:
-    """testinfra's options, as our connection takes them."""
+    """Testinfra's options, as our connection takes them."""
     return {
         "ssh_config": option.ssh_config,
         "ssh_identity_file": option.ssh_identity_file,
@@ -183,7 +184,5 @@ def report_directory(config: pytest.Config, targets: Sequence[Target]) -> Path:
     if ini:
         base = config.inipath.parent if config.inipath else config.rootpath
         return folder.prepare(base / ini, latest=None)
-    directory = folder.default(
-        config.rootpath, [each.name for each in targets], datetime.now(tz=UTC)
-    )
+    directory = folder.default(config.rootpath, [each.name for each in targets], datetime.now(tz=UTC))
     return folder.prepare(directory, latest=directory.parent / "latest")

@@ -19,7 +19,7 @@ from pytest_dflash.levels import MEANING, RANK, Allowed
 from pytest_dflash.report import document, table
 
 if TYPE_CHECKING:
-    from pytest_dflash.fixtures import HostRun
+    from pytest_dflash.host_run import HostRun
 
 JUDGEMENTS = pytest.StashKey[list[Judgement]]()
 HOST_PARAM = "_dflash_host"
@@ -227,6 +227,9 @@ def shape(report: pytest.TestReport, findings: Sequence[Finding], redact: Any) -
     summary = telling[0].judgement.summary
     if len(telling) > 1:
         summary += f" (and {len(telling) - 1} more)"
+    report.when = (
+        "call"  # whatever fixture told it: a judgement is a failure of the check, not an error of pytest
+    )
     report.outcome = PYTEST_WORD[outcome]  # type: ignore[assignment]  # the three words are pytest's own
     report.dflash_outcome = str(outcome)  # type: ignore[attr-defined]  # reports carry what plugins give them
     report.dflash_findings = [document.to_json(finding, redact) for finding in findings]  # type: ignore[attr-defined]  # as above
@@ -236,7 +239,7 @@ def shape(report: pytest.TestReport, findings: Sequence[Finding], redact: Any) -
         report.longrepr = None
     elif report.outcome == "failed":
         broke = report.longrepr if summary.startswith("the check itself broke") else None
-        text = "\n\n".join("\n".join(table.lines(finding.judgement)) for finding in telling)
+        text = "\n\n".join("\n".join(table.told(finding.judgement)) for finding in telling)
         tail = f"\n\n{broke}" if broke is not None else ""
         report.longrepr = Account(redact(text + tail), redact(summary))  # type: ignore[assignment]  # pytest's protocol, see Account
     else:

@@ -20,7 +20,7 @@ from pytest_dflash.levels import Allowed
 from pytest_dflash.report import document, folder, terminal
 
 if TYPE_CHECKING:
-    from pytest_dflash.fixtures import HostRun
+    from pytest_dflash.host_run import HostRun
 
 NOTHING_RAN = frozenset({pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED})
 BY_ITSELF = frozenset({pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED})

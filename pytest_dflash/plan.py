@@ -16,7 +16,7 @@ from pytest_dflash.gate import host_of
 from pytest_dflash.levels import Allowed
 
 if TYPE_CHECKING:
-    from pytest_dflash.fixtures import HostRun
+    from pytest_dflash.host_run import HostRun
 
 PASSIVE_S = 5
 """Rough seconds for reading a host and asking its passive routes."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pytest_dflash.checks import check
 from pytest_dflash.endpoint import completion
+from pytest_dflash.endpoint.service import Service
 from pytest_dflash.findings import Judgement
-from pytest_dflash.fixtures import HostRun, Service
+from pytest_dflash.host_run import HostRun
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.rules import endpoint
 
@@ -13,8 +16,9 @@ MAX_TOKENS = 64
 
 
 @check("endpoint.serves")
-def test_the_unit_serves(service: Service) -> Judgement:
-    return service.judgement
+@pytest.mark.usefixtures("service")
+def test_the_unit_serves(host_run: HostRun) -> Judgement:
+    return host_run.readiness()
 
 
 @check("endpoint.served_model")
@@ -35,5 +39,6 @@ def test_a_stream_ends_properly(service: Service, profile: Profile) -> Judgement
 
 
 @check("endpoint.same_process", level="probe")
-def test_one_process_gave_all_the_answers(service: Service, host_run: HostRun) -> Judgement:
+@pytest.mark.usefixtures("service")
+def test_one_process_gave_all_the_answers(host_run: HostRun) -> Judgement:
     return endpoint.same_process(host_run.facts.identity, host_run.identity_now())

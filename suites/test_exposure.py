@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pytest_dflash.checks import check
+from pytest_dflash.endpoint.service import Service
 from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.findings import Judgement
-from pytest_dflash.fixtures import Service
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.rules import exposure
 from pytest_dflash.witness.chain import Chain
 
 
 @check("exposure.bind")
-def test_the_port_is_bound_where_it_should_be(facts: Facts, service: Service, profile: Profile) -> Judgement:
-    return exposure.bind(facts.listeners, service.port, profile.exposure.bind)
+def test_the_port_is_bound_where_it_should_be(facts: Facts, profile: Profile) -> Judgement:
+    return exposure.bind(facts.listeners, facts.port, profile.exposure.bind)
 
 
 @check("exposure.key_required")

@@ -128,11 +128,13 @@ class Dialect(Protocol):
     budget_flag: str
     budget_flag_offset: int
 
-    file_flags: Sequence[str]
-    """Flags, with their dashes, whose value is a file that holds further settings."""
+    @property
+    def file_flags(self) -> Sequence[str]:
+        """Flags, with their dashes, whose value is a file that holds further settings."""
 
-    folder_flags: Sequence[str]
-    """Flags, with their dashes, whose value is the drafter's folder."""
+    @property
+    def folder_flags(self) -> Sequence[str]:
+        """Flags, with their dashes, whose value is the drafter's folder."""
 
     def native_window(self, drafter_config: Json, version: str | None) -> Reading[int]:
         """The window by the drafter's own config.json: Absent when it has none or this version ignores it."""

@@ -46,5 +46,5 @@ def identities(hosts: Sequence[Mapping[str, Any]]) -> str:
 
 def account(finding: Finding) -> str:
     """One finding that did not pass: its title, and the sentence, witnesses, cause and remedy below."""
-    text = "\n".join(table.lines(finding.judgement))
+    text = "\n".join(table.told(finding.judgement))
     return f"<h3>{escape(finding.outcome.upper())} {escape(terminal.title(finding))}</h3><pre>{escape(text)}</pre>"

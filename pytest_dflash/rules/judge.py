@@ -16,7 +16,7 @@ T = TypeVar("T")
 HEAR = "let the tool hear this source: run with --sudo or as root, or install what is missing"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: `Expectation[X](…)` leaves its type on the instance
 class Expectation(Generic[T]):
     """What is compared, and the words for it.
 

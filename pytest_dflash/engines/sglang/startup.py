@@ -32,7 +32,6 @@ PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Loading JIT ops|[Cc]ompiling|[Aa]utotun"), "compiling or tuning kernels"),
     (re.compile(r"Init (?:torch distributed|parallel) begin"), "joining the ranks"),
     (re.compile(r"max_total_num_tokens="), "scheduler up"),
-    (re.compile(r"server_args="), "settings resolved"),
 )
 """What a line tells, the first that fits counts. A progress bar writes many states on one line: the last counts."""
 
@@ -46,10 +45,10 @@ def ready_line(journal: Journal) -> str | None:
 def progress(journal: Journal) -> str:
     """What the start is busy with, in a few words; "" when no line tells."""
     args, lines = last_start(journal)
-    for line in reversed([args, *lines] if args else lines):
+    for line in reversed(lines):
         newest = line.text[-4000:].split("\r")
         for text in reversed(newest):
             for pattern, words in PHASES:
                 if found := pattern.search(text):
                     return words.format(**found.groupdict())
-    return ""
+    return "settings resolved" if args else ""
