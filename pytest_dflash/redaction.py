@@ -25,38 +25,45 @@ MASK = "****"
 MIN_LENGTH = 8
 MIN_KNOWN_LENGTH = 4
 
-_NAME = r"[\w.-]*(?:key|token(?!iz)|secret|password|authorization)[\w.-]*"
-_CARRIES = re.compile(_NAME, re.IGNORECASE)
+_KEYWORD = re.compile(r"key|token|secret|password|authorization", re.IGNORECASE)
+_TOKENIZER = re.compile(r"(?:de)?tokeniz.*", re.IGNORECASE)
 _HARMLESS = re.compile(
     r"""
     [+-]?[\d_.,]+(?:e[+-]?\d+)?      # a number
     | true | false | none | null | disabled | enabled | optional | required | automatic
-    | (?:~|\.{0,2})/[\w./@+=~-]*     # a path, not base64: see _is_secret
+    | (?:~|\.{0,2})/[\w./@+=~-]*     # a path
+    | <.*>                           # a special token of a model
     | \*+
     """,
     re.IGNORECASE | re.VERBOSE,
 )
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token)\s+", re.IGNORECASE)
 
+_BEFORE = re.compile(r"[\w.-]*\Z")
+_BEHIND = re.compile(r"[\w.-]*")
 _QUOTED = r"""(?P<q>\\?["'])(?P<value>(?:(?!(?P=q)).)+)(?P=q)"""
-_IN_TEXT = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"""(?<![\w-]){_NAME}\\?["']?\s*[=:]\s*\[?{_QUOTED}""",  # api_key='…', "api_key": "…", 'api_key': ['…
-        rf"""(?<![\w-])["']?{_NAME}=(?P<value>[^\s"'\\,;)\]}}\x00]+)""",  # API_KEY=…, --api-key=…
-        rf"""(?<![\w-])--{_NAME}["']?[\s\x00,]+(?P<value>(?:[^\s"'\\,;)\]}}\x00-]|(?<=\w)-)+)""",  # --api-key …
-        rf"""(?<![\w-])--{_NAME}["']?[\s\x00,]+{_QUOTED}""",  # --api-key '…', ["--api-key", "…"]
-        r"""(?<![\w-])(?:authorization|[\w-]*key|[\w-]*token)["']?\s*:\s*(?P<value>(?:(?:Bearer|Basic|Token)\s+)[^\s"'\\,;]+)""",
-        r"""(?<![\w-])x-[\w-]*(?:key|token|secret)\s*:\s*(?P<value>[^\s"'\\,;]+)""",
-        r"""\bBearer\s+(?P<value>[\w.~+/=-]+)""",
-        r"""://[^\s/@:"']*:(?P<value>[^\s/@"']+)@""",
-    )
+_BARE = r"""(?P<value>[^\s"'\\,;)\]}\x00]+)"""
+_AFTER_ANY: tuple[re.Pattern[str], ...] = (
+    # ='…'  ": "…"  ': ['…', '…'
+    re.compile(
+        rf"""\\?["']?\s*[=:]\s*(?P<list>\[\s*)?{_QUOTED}(?(list)(?P<more>(?:\s*,\s*["'][^"']+["'])*))"""
+    ),
+    re.compile(rf"={_BARE}"),  # API_KEY=…  --api-key=…
+)
+_AFTER_FLAG = (
+    re.compile(rf"""["']?[\s\x00,]+{_QUOTED}"""),  # --api-key '…'  "--api-key", "…"
+    re.compile(rf"""[\s\x00]+(?!-){_BARE}"""),  # --api-key …
+)
+_AFTER_HEADER = (re.compile(rf"\s*:\s*(?:(?:Bearer|Basic|Token)\s+)?{_BARE}", re.IGNORECASE),)  # X-Api-Key: …
+_UNNAMED = (
+    re.compile(r"\bBearer\s+(?P<value>[\w.~+/=-]+)", re.IGNORECASE),
+    re.compile(r"""://[^\s/@:"']*:(?P<value>[^\s/@"']+)@"""),
 )
 
 
 def carries_secret(name: str) -> bool:
     """Whether a flag, variable, header or field of this name carries a secret."""
-    return _CARRIES.fullmatch(name.strip()) is not None
+    return _KEYWORD.search(_TOKENIZER.sub("", name)) is not None
 
 
 def _is_secret(value: str) -> bool:
@@ -150,8 +157,7 @@ def _secrets_in(source: Any) -> Iterator[str]:
     if isinstance(source, bytes):
         source = source.decode("utf-8", "surrogateescape")
     if isinstance(source, str):
-        for pattern in _IN_TEXT:
-            yield from (secret for found in pattern.finditer(source) for secret in _plain(found["value"]))
+        yield from _in_text(source)
         return
     for part in _parts(source):
         yield from _secrets_in(part)
@@ -170,6 +176,39 @@ def _parts(source: Any) -> Iterator[Any]:
         yield from source.values()
     elif isinstance(source, (list, tuple, set, frozenset)):
         yield from source
+
+
+def _in_text(text: str) -> Iterator[str]:
+    """What stands behind such names in logs, unit files, bodies. Prose ("Missing key: …") is none of these."""
+    for pattern in _UNNAMED:
+        for hit in pattern.finditer(text):
+            yield from _plain(hit["value"])
+    end = 0
+    for hit in _KEYWORD.finditer(text):
+        if hit.start() < end:
+            continue
+        before = _BEFORE.search(text, max(0, hit.start() - 80), hit.start())
+        behind = _BEHIND.match(text, hit.end())
+        start, end = (before.start() if before else hit.start()), (behind.end() if behind else hit.end())
+        name = text[start:end]
+        if not carries_secret(name):
+            continue
+        alone = not text[text.rfind("\n", 0, start) + 1 : start].strip()
+        forms = [*_AFTER_ANY]
+        if name.startswith("--"):
+            forms += _AFTER_FLAG
+        if alone or name.lower().startswith(("x-", "authorization")):
+            forms += _AFTER_HEADER
+        matches = (form.match(text, end) for form in forms)
+        found = next((match for match in matches if match is not None), None)
+        if found and _letters(found["value"]) != _letters(name):  # usage texts: --api-key API_KEY
+            yield from _plain(found["value"])
+            for other in re.findall(r"""["']([^"']+)["']""", found.groupdict().get("more") or ""):
+                yield from _plain(other)
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", text).lower()
 
 
 def _in_argv(argv: list[Any] | tuple[Any, ...]) -> Iterator[str]:
@@ -197,7 +236,7 @@ def _values(value: Any) -> Iterator[str]:
 
 def _plain(value: str) -> Iterator[str]:
     """The secret itself, without the scheme of a header, and what its escaped spelling stands for."""
-    value = _SCHEME.sub("", value.strip(), count=1)
+    value = _SCHEME.sub("", value.strip(" \t\r\n"), count=1)
     for spelling in {value, unquote(value), _unescaped(value)}:
         if _is_secret(spelling):
             yield spelling
@@ -213,20 +252,28 @@ def _unescaped(value: str) -> str:
 def _spellings(secret: str) -> set[str]:
     """How a secret may be written in a body, a log, a URL or a page."""
     escaped = json.dumps(secret)[1:-1]
+    raw = _encoded(secret)
     forms = {
         secret,
         escaped,
         json.dumps(escaped)[1:-1],
         json.dumps(secret, ensure_ascii=False)[1:-1],
         repr(secret)[1:-1],
-        quote(secret, safe=""),
-        quote(secret),
-        quote_plus(secret),
+        quote(raw, safe=""),
+        quote(raw),
+        quote_plus(raw),
         html.escape(secret),
         secret.replace("'", "'\"'\"'"),
-        base64.b64encode(secret.encode("utf-8", "surrogateescape")).decode().rstrip("="),
+        base64.b64encode(raw).decode().rstrip("="),
     }
     return {form for form in forms if len(form) >= MIN_KNOWN_LENGTH}
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character, from an escape in JSON
+        return text.encode("utf-8", "replace")
 
 
 def _overlap(text: str, form: str) -> Iterator[int]:

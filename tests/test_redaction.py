@@ -1,0 +1,182 @@
+"""Secrets: where they are found, and that none survives."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_dflash.facts.reading import Silent, Value
+from pytest_dflash.redaction import MASK, Redactor, carries_secret
+
+KEY = "sk-4f9a0c77d1"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        ("python", "-m", "sglang.launch_server", "--api-key", KEY, "--tp-size", "8"),
+        ("vllm", "serve", "--api-key", "other-key-1", KEY, "--port", "8000"),
+        (f"--admin-api-key={KEY}",),
+        f"python\0-m\0x\0--api-key\0{KEY}\0--port\0".encode(),
+        f"A=b\0VLLM_API_KEY={KEY}\0C=d\0",
+        f"ExecStart=/x/python -m x --api-key {KEY} \\\n  --tp-size 8",
+        f"ExecStart=/x/python -m x --api-key '{KEY}'",
+        f'Environment="SGLANG_API_KEY={KEY}"',
+        f"export HF_TOKEN={KEY}",
+        {"HF_TOKEN": KEY},
+        {"server_args": [{"api_key": KEY}]},
+        {"api_key": [KEY, "other-key-1"]},
+        f"server_args=ServerArgs(model_path='m', api_key='{KEY}', port=1)",
+        f"server_args={{'model_path': 'm', 'api_key': '{KEY}'}}",
+        f"non-default args: {{'api_key': ['other-key-1', '{KEY}']}}",
+        json.dumps({"api_key": KEY}),
+        json.dumps({"MESSAGE": json.dumps({"api_key": KEY})}),
+        f"Authorization: Bearer {KEY}",
+        f"curl -H 'Authorization: Bearer {KEY}' http://x",
+        f"curl -H 'X-Api-Key: {KEY}' http://x",
+        f"> authorization: {KEY}",
+        f"config:\n  api-key: {KEY}\n  port: 1\n",
+        f"pulling https://user:{KEY}@registry.example/v2",
+        f'["--api-key", "{KEY}"]',
+        {"DB_PASSWORD": KEY},
+        {"X-Client-Secret": KEY},
+    ],
+)
+def test_a_secret_is_learnt_from_wherever_it_stands(source: object) -> None:
+    redactor = Redactor()
+    redactor.learn(source)
+    assert redactor.mask(f"POST {KEY} 200") == f"POST {MASK} 200"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"tokenizer_path": "/srv/models/Kimi-K2.6", "tokenizer_backend": "huggingface"},
+        {"tokenizer_special_tokens": "model_default", "max_total_tokens": "1048576.0"},
+        ("--tokenizer-path", "moonshotai/Kimi-K2.6", "--max-total-tokens", "10000000"),
+        {"mask_token": "<|MASK|>", "ssl_keyfile": "/etc/ssl/private/key.pem"},
+        "Missing key: speculative_draft_window_size",
+        "  --api-key API_KEY  Set API key\n  --max-total-tokens MAX_TOTAL_TOKENS\n",
+        "Decode batch, #token: 34, token usage: 0.00, gen throughput (token/s): 61.23456",
+        "api_key=None, admin_api_key=None, enable_tokenizer_batch_encode=False",
+        {"api_key": "short"},
+        '"watermark_key":"<redacted>","watermark_key_block":null',
+    ],
+)
+def test_settings_that_are_no_secrets_stay_readable(source: object) -> None:
+    redactor = Redactor()
+    assert redactor.guard(source) == source
+    assert redactor.mask("huggingface model_default speculative_draft_window_size MAX_TOTAL_TOKENS") == (
+        "huggingface model_default speculative_draft_window_size MAX_TOTAL_TOKENS"
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["api_key", "HF_TOKEN", "--api-key", "Authorization", "x-secret", "PASSWORD", "OPENAI_APIKEY"]
+)
+def test_these_names_carry_secrets(name: str) -> None:
+    assert carries_secret(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["tokenizer-path", "skip_tokenizer_init", "detokenizer_worker_num", "model", "port"]
+)
+def test_these_names_carry_none(name: str) -> None:
+    assert not carries_secret(name)
+
+
+def test_a_key_known_beforehand_is_hidden_whatever_its_name() -> None:
+    assert Redactor(["hunter2"]).mask("say hunter2 twice: hunter2") == "say **** twice: ****"
+
+
+def test_a_known_key_too_short_to_hide_does_not_shred_the_text() -> None:
+    assert Redactor(["", "a"]).mask("a plain answer") == "a plain answer"
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    pid: int
+    argv: tuple[str, ...]
+    environ: Value[dict[str, str]] | Silent
+
+
+def test_values_are_masked_down_to_the_last_field_and_keep_their_types() -> None:
+    process = _Process(7, ("x", "--api-key", KEY), Value({"API_KEY": KEY, "N": "1"}, f"/proc/7 {KEY}"))
+    assert Redactor().guard({"processes": Value((process,)), "bad": Silent(f"no {KEY}")}) == {
+        "processes": Value(
+            (_Process(7, ("x", "--api-key", MASK), Value({"API_KEY": MASK, "N": "1"}, "/proc/7 ****")),)
+        ),
+        "bad": Silent("no ****"),
+    }
+
+
+def test_a_value_without_secrets_is_the_same_object() -> None:
+    redactor = Redactor([KEY])
+    value = _Process(7, ("x",), Silent("no"))
+    assert redactor.mask(value) is value
+
+
+def test_escaped_and_encoded_spellings_are_hidden() -> None:
+    secret = 'p"ss/wörd +\\x'
+    redactor = Redactor([secret])
+    for spelling in (
+        json.dumps({"k": secret}),
+        json.dumps(json.dumps(secret)),
+        json.dumps(secret, ensure_ascii=False),
+        repr(secret),
+        f"http://x/?k={quote(secret, safe='')}",
+        base64.b64encode(secret.encode()).decode(),
+        secret.encode(),
+    ):
+        assert MASK in str(redactor.mask(spelling)), spelling
+
+
+def test_a_longer_secret_does_not_leave_its_tail_behind_a_shorter_one() -> None:
+    assert Redactor(["abcdefgh", "abcdefgh-ijkl"]).mask("x abcdefgh-ijkl y") == "x **** y"
+
+
+SECRETS = st.text(
+    st.characters(min_codepoint=33, max_codepoint=0x2FF, exclude_characters="*"), min_size=8, max_size=40
+)
+
+
+@given(SECRETS, st.text(), st.text())
+def test_no_known_secret_survives_and_masking_again_changes_nothing(
+    secret: str, before: str, after: str
+) -> None:
+    redactor = Redactor([secret])
+    masked = redactor.mask(before + secret + after)
+    assert secret not in masked
+    assert redactor.mask(masked) == masked
+    assert secret.encode() not in redactor.mask((before + secret + after).encode("utf-8", "surrogatepass"))
+
+
+@given(SECRETS, st.text(max_size=20), st.lists(st.integers(0, 90), max_size=8))
+def test_a_secret_split_over_chunks_does_not_survive(secret: str, around: str, cuts: list[int]) -> None:
+    text = f"{around}{secret}{around}{secret}{around}"
+    edges = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    chunks = [text[start:end] for start, end in pairwise(edges)]
+    redactor = Redactor([secret])
+    assert secret not in "".join(redactor.mask_chunks(chunks))
+
+
+@given(st.binary(), st.text(), st.lists(st.text()), st.dictionaries(st.text(), st.text()))
+def test_anything_can_be_learnt_from(data: bytes, text: str, words: list[str], pairs: dict[str, str]) -> None:
+    redactor = Redactor()
+    for source in (data, text, words, pairs, b"api_key=" + data, "--api-key " + text, ["--token", *words]):
+        redactor.learn(source)
+    redactor.mask([data, text, words, pairs])
+
+
+@given(SECRETS)
+def test_whatever_stands_behind_a_flag_in_argv_is_hidden_unless_harmless(secret: str) -> None:
+    redactor = Redactor()
+    argv = redactor.guard(("x", "--api-key", "k" + secret))
+    assert argv == ("x", "--api-key", MASK)
