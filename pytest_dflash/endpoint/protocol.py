@@ -171,7 +171,7 @@ def complaint_of(document: Any) -> str | None:
         message = _text(table["detail"]) or json.dumps(table["detail"])
     else:
         return None
-    return message[:CLIP]
+    return " ".join("".join(c if c.isprintable() else " " for c in message).split())[:CLIP]
 
 
 def _parsed(text: str) -> Any:
