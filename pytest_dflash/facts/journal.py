@@ -137,30 +137,48 @@ FIRST_LINES, FIRST_BYTES, LAST_LINES = 4000, 8_000_000, 400
 
 FIELDS = "MESSAGE,MESSAGE_ID,PRIORITY,_PID,_UID,_STREAM_ID,_LINE_BREAK,INVOCATION_ID,N_DROPPED"
 
-UNHEARD = (
-    "the journal gives nothing to this user: journalctl ends with 0 and prints no line. "
-    "Put the user into the group systemd-journal, or read with sudo (--sudo)"
-)
+ASK = r"""
+command -v journalctl >/dev/null || { echo 'journalctl is not there' >&2; exit 127; }
+ask() {
+    timeout 20 journalctl -o json --no-pager "$@" && return
+    code=$?
+    [ $code -ne 124 ] || echo 'journalctl timed out after 20 s' >&2
+    return $code
+}
+"""
+"""sh: `ask ARGUMENTS` asks journalctl for JSON lines, with a deadline."""
 
-_SCRIPT = rf"""
+_SCRIPT = rf"""{ASK}
 [ -n "$INVOCATION" ] || {{ echo none; exit; }}
-ask() {{
-    timeout 20 journalctl -a -o json --no-pager --output-fields={FIELDS} "$@" "_SYSTEMD_INVOCATION_ID=$INVOCATION" \
+lines() {{
+    ask -a --output-fields={FIELDS} "$@" "_SYSTEMD_INVOCATION_ID=$INVOCATION" \
         + "INVOCATION_ID=$INVOCATION" + "OBJECT_SYSTEMD_INVOCATION_ID=$INVOCATION"
 }}
 echo "invocation $INVOCATION"
 echo "start $(timeout 10 systemctl show --no-pager -p ExecMainStartTimestampMonotonic --value -- "$UNIT")"
-ask | awk '
+lines | awk '
     {{ bytes += length($0) }}
     NR > {FIRST_LINES} || bytes > {FIRST_BYTES} {{ more = 1; exit 1 }}
     {{ print }}
     END {{ if (more) exit 1; if (!NR) exit 2 }}'
 case $? in
-    1) echo more; ask -n {LAST_LINES} ;;
-    2) echo nothing; timeout 10 journalctl -o json --no-pager --output-fields=PRIORITY -n 1 _PID=1 ;;
+    1) echo more; lines -n {LAST_LINES} ;;
+    2) echo nothing; ask --output-fields=PRIORITY -n 1 _PID=1 ;;
 esac
 echo end
 """
+
+
+def unheard(reply: Reply, where: str = "journal") -> Silent:
+    """Why journalctl gave no line at all, not even one of pid 1. It ends with 0 and says nothing to strangers."""
+    complaint = [line for line in reply.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    if complaint and "insufficient permissions" not in complaint[-1]:
+        return Silent(f"journalctl told nothing: {complaint[-1].strip()[:200]}", where)
+    return Silent(
+        "the journal gives nothing to this user: journalctl ends with 0 and prints no line. "
+        "Put the user into the group systemd-journal, or read with sudo (--sudo)",
+        where,
+    )
 
 
 def _read_journal(reply: Reply) -> Reading[Journal]:
@@ -177,18 +195,13 @@ def _read_journal(reply: Reply) -> Reading[Journal]:
     invocation = words.get("invocation", "")
     where = f"journal, invocation {invocation[:8]}…"
     if "none" in words and not invocation:
-        return Silent("the unit has no invocation: it is not running and was not started since it was loaded")
+        return Silent("the unit has no invocation: it is not running", "systemctl show")
     first, unread = read_lines(parts[0])
     last, unread_last = read_lines(parts[1]) if "more" in words and len(parts) > 1 else ([], 0)
+    if not first and "nothing" in words and any(parts[1:]):
+        return Silent("the journal keeps no line of this invocation: rotated away, or never written", where)
     if not first:
-        if "nothing" not in words:
-            return reply.silence("journalctl")
-        if any(parts[1:]):
-            return Silent(
-                "the journal keeps no line of this invocation: rotated away, or never written", where
-            )
-        complaint = reply.stderr.decode("utf-8", "replace").strip().splitlines()
-        return Silent(UNHEARD + (f" ({complaint[-1][:200]})" if complaint else ""), where)
+        return unheard(reply, where) if "nothing" in words else reply.silence("journalctl")
     cursors = {line.text("__CURSOR") for line in first}
     overlap = any(line.text("__CURSOR") in cursors for line in last)
     lines = [*first, *(line for line in last if line.text("__CURSOR") not in cursors)]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_dflash.facts.journal import Entry, read_lines
+from pytest_dflash.facts.journal import ASK, Entry, read_lines
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Silent, Value
 
@@ -84,10 +84,9 @@ XIDS = {
 }
 """Source: NVIDIA's "XID Errors" document, shortened."""
 
-_SCRIPT = r"""
+_SCRIPT = rf"""{ASK}
 wanted='s/\(NVRM\|Xid\|[Oo]ut of memory\|oom-kill\|Killed process\)/&/p'
-timeout 20 journalctl -k -b -a -o json --no-pager --output-fields=MESSAGE,PRIORITY | sed -n "1p;2,\$$wanted" |
-    head -c 2000000
+ask -k -b -a --output-fields=MESSAGE,PRIORITY | sed -n "1p;2,\$$wanted" | head -c 2000000
 echo
 echo end
 timeout 5 dmesg | sed -n "1p;2,\$$wanted" | head -c 500000

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pytest_dflash.facts.exits import exit_meaning
-from pytest_dflash.facts.journal import UNHEARD, Entry, Line, number, read_lines
+from pytest_dflash.facts.journal import ASK, Entry, Line, number, read_lines, unheard
 from pytest_dflash.facts.probe import Probe, Reply
-from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
+from pytest_dflash.facts.reading import Absent, Reading, Value
 
 STARTED = "39f53479d3a045ac8e11786248231fbf"
 FAILED_TO_START = "be02cf6855d2428ba40df7e9d022f03d"
@@ -55,9 +55,10 @@ class Previous:
     @property
     def ending(self) -> str:
         """How it ended, in words."""
-        if self.exit_code is None:
-            return f"ended with result {self.result}" if self.result else "how it ended is not in the journal"
         asked = ", after a stop was asked for" if self.stop_requested else ""
+        if self.exit_code is None:
+            how = f"ended with result {self.result}" if self.result else "how it ended is not in the journal"
+            return how + asked
         return exit_meaning(self.exit_code, self.exit_status) + asked
 
 
@@ -86,8 +87,7 @@ _FIELDS = (
     "EXIT_CODE,EXIT_STATUS,UNIT_RESULT,COMMAND,JOB_TYPE,JOB_RESULT"
 )
 
-_PREVIOUS_SCRIPT = rf"""
-ask() {{ timeout 20 journalctl -o json --no-pager "$@"; }}
+_PREVIOUS_SCRIPT = rf"""{ASK}
 previous=$(ask --output-fields=INVOCATION_ID -r -n 2000 _PID=1 "UNIT=$UNIT" |
     sed -n 's/.*"INVOCATION_ID":"\([0-9a-f]\{{32\}}\)".*/\1/p' | grep -v "^$INVOCATION\$" | head -n 1)
 if [ -z "$previous" ]; then
@@ -124,9 +124,9 @@ def _read_previous(reply: Reply) -> Reading[Previous]:
     if "none" in sections:
         if sections["none"]:
             return Absent("journal: it keeps no earlier invocation of the unit")
-        return Silent(UNHEARD, "journal") if not reply.rc else reply.silence("journalctl")
+        return unheard(reply)
     named = sections.get("invocation", [])
-    if not named or not named[0].strip():
+    if not named or "end" not in sections:
         return reply.silence("journalctl")
     said, _ = read_lines(sections.get("manager", []))
     lines, _ = read_lines(sections.get("service", []))
@@ -160,10 +160,9 @@ PREVIOUS: Probe[Previous] = Probe("previous-invocation", _PREVIOUS_SCRIPT, _read
 
 DAY_S = 86_400
 
-_STARTS_SCRIPT = rf"""
+_STARTS_SCRIPT = rf"""{ASK}
 now=$(date +%s)
 echo "now $now"
-ask() {{ timeout 20 journalctl -o json --no-pager "$@"; }}
 echo oldest
 ask --output-fields=PRIORITY _PID=1 | head -n 1
 echo starts
@@ -180,7 +179,7 @@ def _read_starts(reply: Reply) -> Reading[Starts]:
         return reply.silence("journalctl")
     oldest, _ = read_lines(sections.get("oldest", []))
     if not oldest:
-        return Silent(UNHEARD, "journal")
+        return unheard(reply)
     now_us, since_us = now_s * 1_000_000, (now_s - DAY_S) * 1_000_000
     lines, _ = read_lines(sections.get("starts", []))
     first: dict[str, int] = {}

@@ -99,47 +99,73 @@ def effective(files: UnitFiles, unit: str) -> EffectiveUnit:
         files: The unit file and the drop-ins, in the order in which they apply.
         unit: The unit's full name; specifiers such as %i come from it.
     """
-    table = {**specifiers(unit), **_of_host(files.specifiers)}
-    settings: dict[tuple[str, str], tuple[Located, ...]] = {}
-    commands: list[Command] = []
-    environment: dict[str, Located] = {}
-    environment_files: list[str] = []
-    notes: list[str] = []
+    reader = _Reader({**specifiers(unit), **_of_host(files.specifiers)})
     for path, assigned in _assigned(files):
+        if not reader.take(path, assigned):
+            break
+    return EffectiveUnit(
+        tuple(reader.commands),
+        reader.environment,
+        tuple(reader.environment_files),
+        reader.settings,
+        tuple(reader.notes),
+    )
+
+
+class _Reader:
+    """Takes one assignment after the other."""
+
+    def __init__(self, table: Mapping[str, str]) -> None:
+        self.table = table
+        self.settings: dict[tuple[str, str], tuple[Located, ...]] = {}
+        self.commands: list[Command] = []
+        self.environment: dict[str, Located] = {}
+        self.environment_files: list[str] = []
+        self.notes: list[str] = []
+
+    def take(self, path: str, assigned: Assignment) -> bool:
+        """Puts one assignment to what is known; False where systemd refuses the unit and reads no further."""
         where = f"{path}:{assigned.line}"
         slot = (assigned.section, assigned.key)
-        settings[slot] = (*settings.get(slot, ()), Located(assigned.value, where)) if assigned.value else ()
+        known = self.settings.get(slot, ())
+        self.settings[slot] = (*known, Located(assigned.value, where)) if assigned.value else ()
         match slot:
             case ("Service", "ExecStart"):
-                if not assigned.value:
-                    commands.clear()
-                    continue
-                read, complaints = _commands(assigned, path, table)
-                commands += read
-                notes += complaints
+                return self.take_command(path, assigned)
             case ("Service", "Environment"):
-                if not assigned.value:
-                    environment.clear()
-                for word in words(assigned.value):
-                    text, unresolved = resolve(word.text, table)
-                    name, equals, value = text.partition("=")
-                    notes += [
-                        f"{where}: {specifier} in {name} is resolved by the host only"
-                        for specifier in unresolved
-                    ]
-                    if equals:
-                        environment.pop(name, None)
-                        environment[name] = Located(value, f"{path}:{assigned.line_at(word.offset)}")
-                    else:
-                        notes.append(f"{where}: {word.text!r} is no assignment, systemd ignores it")
+                self.take_environment(path, assigned)
+            case ("Service", "EnvironmentFile") if assigned.value:
+                self.environment_files.append(resolve(assigned.value.removeprefix("-"), self.table)[0])
             case ("Service", "EnvironmentFile"):
-                if not assigned.value:
-                    environment_files.clear()
-                else:
-                    environment_files.append(resolve(assigned.value.removeprefix("-"), table)[0])
+                self.environment_files.clear()
             case _:
                 pass
-    return EffectiveUnit(tuple(commands), environment, tuple(environment_files), settings, tuple(notes))
+        return True
+
+    def take_command(self, path: str, assigned: Assignment) -> bool:
+        if not assigned.value:
+            self.commands.clear()
+        read, complaint = _commands(assigned, path, self.table)
+        self.commands += read
+        if complaint:
+            self.notes.append(f"{path}:{assigned.line}: {complaint}, systemd refuses the unit")
+        return not complaint
+
+    def take_environment(self, path: str, assigned: Assignment) -> None:
+        if not assigned.value:
+            self.environment.clear()
+        for word in words(assigned.value):
+            where = f"{path}:{assigned.line_at(word.offset)}"
+            if word.strange_escape:
+                self.notes.append(f"{where}: an escape that systemd does not know, it ignores the rest")
+                break
+            text, unresolved = resolve(word.text, self.table)
+            name, equals, value = text.partition("=")
+            self.notes += [f"{where}: {each} in {name} is resolved by the host only" for each in unresolved]
+            if equals:
+                self.environment[name] = Located(value, where)
+            else:
+                self.notes.append(f"{where}: {word.text!r} is no assignment, systemd ignores it")
 
 
 def _of_host(told: Mapping[str, str]) -> dict[str, str]:
@@ -154,30 +180,50 @@ def _assigned(files: UnitFiles) -> Iterator[tuple[str, Assignment]]:
             yield file.path, assigned
 
 
-def _commands(assigned: Assignment, path: str, table: Mapping[str, str]) -> tuple[list[Command], list[str]]:
-    """The commands of one ExecStart= line, separated by a lone `;`, and what systemd would complain about."""
+def _commands(assigned: Assignment, path: str, table: Mapping[str, str]) -> tuple[list[Command], str]:
+    """The commands of one ExecStart= line, separated by a lone `;`, and what systemd refuses it for."""
     commands: list[Command] = []
     value, position = assigned.value, 0
-    where = f"{path}:{assigned.line}"
     while position < len(value):
         taken, position = _until_semicolon(value, position)
-        if not taken or taken[-1].broken:
-            reason = "a quote is not closed" if taken else "a command is empty"
-            return commands, [f"{where}: {reason}, systemd ignores the line"]
-        program = taken[0].text.lstrip("-@:+!|")
-        prefixes = taken[0].text[: len(taken[0].text) - len(program)]
+        if not taken:
+            break
+        if taken[-1].broken:
+            return commands, "a quote is not closed"
+        prefixes, program = _prefixed(taken[0].text)
         executable, notes = _resolved(program, table)
-        argv: list[str] = [] if "@" in prefixes else [executable]
-        lines = [] if "@" in prefixes else [assigned.line_at(taken[0].offset)]
-        for word in taken[1:]:
-            text, more = _resolved(word.text, table)
-            notes += more
+        if not executable or ("/" in executable and not executable.startswith("/")):
+            return (
+                commands,
+                "" if "-" in prefixes else f"{executable!r} is neither a name nor an absolute path",
+            )
+        arguments = taken[1:] if "@" in prefixes else taken
+        argv: list[str] = []
+        for word in arguments:
+            text, more = _resolved(program if word is taken[0] else word.text, table)
+            argv.append(text)
+            notes += more if word is not taken[0] else []
             if word.strange_escape:
                 notes.append(f"{word.text!r} holds an escape that systemd does not know; it is kept as it is")
-            argv.append(text)
-            lines.append(assigned.line_at(word.offset))
-        commands.append(Command(tuple(argv), where, value, tuple(notes), tuple(lines), executable, prefixes))
-    return commands, []
+        lines = tuple(assigned.line_at(word.offset) for word in arguments)
+        where = f"{path}:{assigned.line}"
+        commands.append(Command(tuple(argv), where, value, tuple(notes), lines, executable, prefixes))
+    return commands, ""
+
+
+def _prefixed(word: str) -> tuple[str, str]:
+    """The prefixes of a program, each where systemd takes it, and the rest. Source: systemd.service(5)."""
+    for index, letter in enumerate(word):
+        before = word[:index]
+        if letter in "-@:":
+            taken = letter not in before
+        else:
+            taken = (letter == "+" and not set(before) & set("+!")) or (
+                letter == "!" and "+" not in before and before.count("!") < 2
+            )
+        if not taken:
+            return before, word[index:]
+    return word, ""
 
 
 def _until_semicolon(value: str, position: int) -> tuple[list[Word], int]:

@@ -111,6 +111,7 @@ named=$(
     printf '%s\n' "$known" | sed -n 's/^EnvironmentFiles=\(.*\) (ignore_errors=[a-z]*)$/\1/p'
 )
 for pattern in $(printf '%s\n' "$named" | sort -u); do
+    case $pattern in *%*) continue ;; esac
     # shellcheck disable=SC2086  # EnvironmentFile= may be a pattern
     for file in $pattern; do
         if [ -e "$file" ]; then emit environment "$file"; continue; fi

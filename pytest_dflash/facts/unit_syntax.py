@@ -47,12 +47,17 @@ class Word:
 
 
 def assignments(text: str) -> Iterator[Assignment]:
-    """Every assignment of a unit file that stands in a section, in order."""
+    """Every assignment of a unit file that stands in a section, in order.
+
+    A section header without its `]` ends the file: systemd 252 reads no further.
+    """
     section = ""
     for logical, joints in _logical_lines(text.removeprefix("\ufeff")):
         stripped = logical.strip(BLANK)
         if stripped.startswith("["):
-            section = stripped[1:-1] if stripped.endswith("]") else section
+            if not stripped.endswith("]"):
+                return
+            section = stripped[1:-1]
             continue
         key, equals, rest = logical.partition("=")
         if not equals or not section:
