@@ -6,6 +6,7 @@ Law: starts and ends processes; what they do is told elsewhere. Whatever happens
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -30,11 +31,19 @@ class RehearsalError(Exception):
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port of 127.0.0.1 that nobody listens on, below those that the kernel hands to outgoing connections.
+
+    Raises:
+        RehearsalError: When there is none.
+    """
+    for port in random.sample(range(20_000, 32_000), 200):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise RehearsalError("no free port of 127.0.0.1 between 20000 and 32000 was found in 200 tries")
 
 
 class StandInHost:
@@ -130,15 +139,16 @@ class StandInHost:
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_"))
         }
-        self._manager = subprocess.Popen(  # noqa: S603 - our own module, by this interpreter
-            [sys.executable, "-S", "-m", "pytest_dflash.rehearsal.manager", str(self.folder), self.unit],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=(self.folder / "manager.log").open("wb"),
-            env=environment | {"PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
-            cwd="/",
-            start_new_session=True,
-        )
+        with (self.folder / "manager.log").open("wb") as complaints:
+            self._manager = subprocess.Popen(  # noqa: S603 - our own module, by this interpreter
+                [sys.executable, "-S", "-m", "pytest_dflash.rehearsal.manager", str(self.folder), self.unit],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                env=environment | {"PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
+                cwd="/",
+                start_new_session=True,
+            )
         assert self._manager.stdout is not None
         if self._manager.stdout.readline() != b"ready\n":
             said = (self.folder / "manager.log").read_text("utf-8", "replace")

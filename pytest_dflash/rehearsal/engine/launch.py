@@ -6,7 +6,6 @@ Law: the order alone; the words are recorded, the answers are the routes'.
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -103,7 +102,9 @@ def _listen(engine: Engine) -> Server | None:
 
 
 def _die(server: Server) -> None:
-    """The scheduler throws, the socket closes, the process stays."""
+    """The socket closes, the scheduler's exception is logged, the process stays."""
+    server.shutdown()
+    server.server_close()
     log.line(
         "Scheduler hit an exception: Traceback (most recent call last):\n"
         '  File "sglang/srt/managers/scheduler.py", line 3811, in run_scheduler_process\n'
@@ -111,6 +112,3 @@ def _die(server: Server) -> None:
         "RuntimeError: CUDA error: an illegal memory access was encountered",
         "TP0",
     )
-    server.shutdown()
-    server.server_close()
-    sys.stderr.flush()
