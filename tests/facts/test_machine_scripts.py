@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ PROBES = [probe for module in MODULES for probe in vars(module).values() if isin
 SHELL = shutil.which("dash") or "/bin/sh"
 
 
-def ask(probe: Probe[Any], **variables: str) -> Reading[Any]:
+def ask(probe: Probe[Any], *, user: int | None = None, **variables: str) -> Reading[Any]:
     environment = {
         "PATH": os.environ["PATH"],
         "LC_ALL": "C.UTF-8",
@@ -29,7 +30,7 @@ def ask(probe: Probe[Any], **variables: str) -> Reading[Any]:
         "MAIN_PID": "0",
     } | variables
     run = subprocess.run(
-        [SHELL, "-c", probe.script], env=environment, capture_output=True, check=False, timeout=60
+        [SHELL, "-c", probe.script], env=environment, capture_output=True, check=False, timeout=60, user=user
     )
     return probe.parse(Reply(run.stdout, run.stderr, run.returncode))
 
@@ -158,3 +159,36 @@ def test_the_services_own_paths_are_asked_for_their_disk(sleeper: int) -> None:
     assert purposes["root"] == "/"
     assert purposes["HF_HOME"] == "/tmp"
     assert purposes["--model-path"] == "/"
+
+
+def test_somebody_without_privileges_hears_silence_where_root_is_needed(sleeper: int) -> None:
+    if os.getuid() != 0:
+        pytest.skip("needs root, to become another user")
+    reading = ask(procfs.PROCESSES, user=65534, PIDS=str(sleeper))
+    assert isinstance(reading, Value)
+    (process,) = reading.value
+    assert process.argv[0] == "python3 server"
+    assert process.environ == Silent(
+        "not readable: only root and the process's own user may read its environment; try --sudo",
+        f"/proc/{sleeper}/environ",
+    )
+    assert isinstance(process.exe, Silent)
+    compilers = ask(toolkit.TOOLKIT, user=65534, PIDS=str(sleeper), MAIN_PID=str(sleeper))
+    assert compilers == Silent(
+        f"the environment of pid {sleeper} is not readable, so its PATH and CUDA_HOME are not known; try --sudo",
+        f"/proc/{sleeper}/environ",
+    )
+
+
+def test_a_listening_socket_is_found_with_its_owner() -> None:
+    if not shutil.which("ss"):
+        pytest.skip("needs ss: apt-get install iproute2")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        listeners, owners = ask(sockets.LISTENERS), ask(sockets.LISTENER_OWNERS)
+    assert isinstance(listeners, Value)
+    (mine,) = (one for one in listeners.value if one.port == port)
+    assert (mine.address, mine.pids) == ("127.0.0.1", (os.getpid(),))
+    assert isinstance(owners, Value)
+    words = Path(f"/proc/{os.getpid()}/cmdline").read_text().split("\0")
+    assert owners.value[os.getpid()].argv == tuple(word for word in words if word)
