@@ -38,7 +38,9 @@ def observe(facts: Facts, dialect: Dialect, answers: bool | None = None) -> Obse
         active_state=u.active_state,
         sub_state=u.sub_state,
         result=u.result,
-        exit_meaning=exit_meaning(EXITS.get(u.exec_main_code, ""), u.exec_main_status) if u.exec_main_code else "",
+        exit_meaning=exit_meaning(EXITS.get(u.exec_main_code, ""), u.exec_main_status)
+        if u.exec_main_code
+        else "",
         stopped_by_request=stopped(facts),
         invocation_id=u.invocation_id,
         n_restarts=u.n_restarts,
@@ -51,7 +53,9 @@ def observe(facts: Facts, dialect: Dialect, answers: bool | None = None) -> Obse
         ready_line=dialect.ready_line(log) if log else None,
         answers=answers,
         progress=dialect.progress(log) if log else "",
-        age_s=age_s(serving.value, clock.value) if isinstance(serving, Value) and isinstance(clock, Value) else None,
+        age_s=age_s(serving.value, clock.value)
+        if isinstance(serving, Value) and isinstance(clock, Value)
+        else None,
     )
 
 
@@ -64,7 +68,11 @@ def on_port(listeners: Reading[tuple[Listener, ...]], port: int | None) -> list[
 
 def owned(listening: list[Listener] | None, facts: Facts) -> bool | None:
     """Whether the unit's own processes own the sockets; None where owners cannot be seen, or nobody listens."""
-    if not listening or not isinstance(facts.processes, Value) or any(each.pids is None for each in listening):
+    if (
+        not listening
+        or not isinstance(facts.processes, Value)
+        or any(each.pids is None for each in listening)
+    ):
         return None
     ours = {process.pid for process in facts.processes.value}
     return all(ours & set(each.pids or ()) for each in listening)
