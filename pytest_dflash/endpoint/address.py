@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pytest_dflash.errors import EndpointError
 
+VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f]+")
 VERSION = re.compile(r"/v1/*$")
 
 
@@ -33,8 +34,9 @@ def address(base_url: str) -> Address:
         EndpointError: It is no http or https address, or carries a user or a password.
     """
     try:
-        parts = urlsplit(base_url.strip())
+        parts = urlsplit(base_url)
         port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+        (parts.hostname or "").encode("idna")
     except ValueError:
         raise _unusable() from None
     if (
@@ -42,7 +44,7 @@ def address(base_url: str) -> Address:
         or not parts.hostname
         or parts.username
         or parts.password
-        or re.search(r"\s", parts.netloc)
+        or not VISIBLE.fullmatch(base_url)
     ):
         raise _unusable()
     path = VERSION.sub("", parts.path).rstrip("/")

@@ -153,7 +153,8 @@ class Client:
         """The ids of the models that the service lists."""
         document = self.get("/v1/models").document()
         listed = document.get("data") if isinstance(document, dict) else None
-        ids = [model.get("id") for model in listed or [] if isinstance(model, dict)]
+        models = listed if isinstance(listed, list) else []
+        ids = [model.get("id") for model in models if isinstance(model, dict)]
         return tuple(name for name in ids if isinstance(name, str))
 
     def complete(self, prompt: str, **options: Any) -> Generation:
@@ -305,11 +306,11 @@ def _trust(ca_file: str | None) -> ssl.SSLContext | bool:
         return True
     try:
         return ssl.create_default_context(cafile=ca_file)
-    except (OSError, ssl.SSLError) as error:
-        reason = (
-            error.strerror if isinstance(error, OSError) and error.strerror else "it holds no certificate"
-        )
-        raise EndpointTrouble(Kind.TLS, f"{ca_file}: cannot be used as endpoint.ca_file: {reason}") from None
+    except ssl.SSLError:
+        reason = "it holds no certificate"
+    except OSError as error:
+        reason = error.strerror or str(error)
+    raise EndpointTrouble(Kind.TLS, f"{ca_file}: cannot be used as endpoint.ca_file: {reason}")
 
 
 def _caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:

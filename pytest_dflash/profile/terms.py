@@ -66,9 +66,16 @@ def _url(value: str) -> str:
     try:
         parts = urlsplit(value)
         port = parts.port
+        (parts.hostname or "").encode("idna")  # refuses empty and endless labels
     except ValueError:
         raise ValueError(allowed) from None
-    clean = not (parts.username or parts.password or parts.query or parts.fragment or re.search(r"\s", value))
+    clean = not (
+        parts.username
+        or parts.password
+        or parts.query
+        or parts.fragment
+        or re.search(r"[\s\x00-\x1f\x7f]", value)
+    )
     if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0 or not clean:
         raise ValueError(allowed)
     return value

@@ -22,7 +22,19 @@ def test_the_origin_has_its_port() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "10.1.2.200:30000", "ftp://h", "http://", "http://u:p@h:1", "http://h:x", "//h"]
+    "url",
+    [
+        "",
+        "10.1.2.200:30000",
+        "ftp://h",
+        "http://",
+        "http://u:p@h:1",
+        "http://h:x",
+        "//h",
+        "http://a..b",
+        "http://h\x00",
+        "http://h /x",
+    ],
 )
 def test_what_is_no_address_is_refused_and_not_shown(url: str) -> None:
     with pytest.raises(EndpointError, match="is no http or https address of a service") as caught:

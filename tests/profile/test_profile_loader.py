@@ -94,6 +94,7 @@ REFUSALS = {
     ),
     "no scheme": ('[endpoint]\nurl = "10.1.2.200:30000"', "endpoint.url: must be an http or https address"),
     "port too high": ('[endpoint]\nurl = "http://h:65536"', "endpoint.url: must be an http or https address"),
+    "no host": ('[endpoint]\nurl = "http://a..b"', "endpoint.url: must be an http or https address"),
     "regex": (
         '[endpoint]\nexpect = "(ready"',
         "endpoint.expect: must be a regular expression; it is none: missing ), unterminated subpattern",
