@@ -138,7 +138,7 @@ FIRST_LINES, FIRST_BYTES, LAST_LINES = 4000, 8_000_000, 400
 FIELDS = "MESSAGE,MESSAGE_ID,PRIORITY,_PID,_UID,_STREAM_ID,_LINE_BREAK,INVOCATION_ID,N_DROPPED"
 
 ASK = r"""
-command -v journalctl >/dev/null || { echo 'journalctl is not there' >&2; exit 127; }
+command -v journalctl >/dev/null || exit 127
 ask() {
     timeout 20 journalctl -o json --no-pager "$@" && return
     code=$?

@@ -126,7 +126,7 @@ def _read_previous(reply: Reply) -> Reading[Previous]:
             return Absent("journal: it keeps no earlier invocation of the unit")
         return unheard(reply)
     named = sections.get("invocation", [])
-    if not named or "end" not in sections:
+    if not "".join(named).strip() or "end" not in sections:
         return reply.silence("journalctl")
     said, _ = read_lines(sections.get("manager", []))
     lines, _ = read_lines(sections.get("service", []))
