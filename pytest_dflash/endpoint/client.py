@@ -6,20 +6,19 @@ is followed, no proxy or variable of this side's environment counts, and the key
 
 from __future__ import annotations
 
-import json
 import re
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, Self
 
 from openai import APIConnectionError, DefaultHttpxClient, OpenAI, Timeout
 
 from pytest_dflash.endpoint.address import Address, address
-from pytest_dflash.endpoint.protocol import Generation, complaint_of, read_stream, read_whole
+from pytest_dflash.endpoint.answer import Answer, parsed, said
+from pytest_dflash.endpoint.protocol import Generation, read_stream, read_whole
 from pytest_dflash.endpoint.trouble import EndpointTrouble, Kind, of_status
 
 # openai brings its HTTP library along: httpx, and from version 3 on httpx2. Both have the names used here.
@@ -43,32 +42,6 @@ OUR_HEADERS = frozenset(
     }
 )
 """What may leave. The openai package adds others, some from the environment: no business of the host's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a passive route said. `json` is None where the body is none; `text` is the body in any case."""
-
-    path: str
-    status: int
-    text: str
-    json: Any
-    headers: Mapping[str, str]
-    elapsed_s: float
-
-    def document(self) -> Any:
-        """The JSON of an answer that must have succeeded.
-
-        Raises:
-            EndpointTrouble: The status says otherwise, or the body is no JSON.
-        """
-        if kind := of_status(self.status):
-            raise EndpointTrouble(kind, _said(f"GET {self.path}", self.status, self.json), self.status)
-        if self.json is None:
-            raise EndpointTrouble(
-                Kind.NOT_JSON, f"GET {self.path} answered {self.status} with no JSON", self.status
-            )
-        return self.json
 
 
 class Client:
@@ -136,7 +109,7 @@ class Client:
         with self._typed(asked), self._http.stream("GET", f"{self.address}{path}") as response:
             if of_status(response.status_code) is Kind.REDIRECT:
                 raise EndpointTrouble(
-                    Kind.REDIRECT, _said(asked, response.status_code, None), response.status_code
+                    Kind.REDIRECT, said(asked, response.status_code, None), response.status_code
                 )
             body = b"".join(piece for _, piece in self._pieces(asked, response.iter_bytes, started))
             text = body.decode("utf-8", "replace")
@@ -144,7 +117,7 @@ class Client:
                 path=path,
                 status=response.status_code,
                 text=text,
-                json=_parsed(text),
+                json=parsed(text),
                 headers={name.lower(): value for name, value in response.headers.items()},
                 elapsed_s=time.monotonic() - started,
             )
@@ -166,7 +139,7 @@ class Client:
         asked, started = f"POST {self.address.api}", time.monotonic()
         with self._typed(asked), self._request(prompt, stream=False, **options) as response:
             body = b"".join(piece for _, piece in self._pieces(asked, response.iter_bytes, started))
-        document = _parsed(body.decode("utf-8", "replace"))
+        document = parsed(body.decode("utf-8", "replace"))
         if not isinstance(document, dict):
             raise EndpointTrouble(Kind.NOT_JSON, f"{asked} was answered with no JSON object")
         return read_whole(document, time.monotonic() - started)
@@ -230,8 +203,8 @@ class Client:
             if len(body) > MAX_ERROR_BYTES:
                 break
         asked = f"POST {response.request.url}"
-        said = _said(asked, response.status_code, _parsed(body.decode("utf-8", "replace")))
-        raise EndpointTrouble(kind, self._without_key(said), response.status_code)
+        message = said(asked, response.status_code, parsed(body.decode("utf-8", "replace")))
+        raise EndpointTrouble(kind, self._without_key(message), response.status_code)
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._key, HIDDEN) if self._key else text
@@ -319,15 +292,3 @@ def _caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
-
-
-def _said(asked: str, status: int, document: Any) -> str:
-    complaint = complaint_of(document)
-    return f"{asked} answered {status}" + (f": {complaint}" if complaint else "")
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

@@ -10,7 +10,8 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pytest_dflash.endpoint.client import Answer, Client
+from pytest_dflash.endpoint.answer import Answer
+from pytest_dflash.endpoint.client import Client
 from pytest_dflash.errors import EndpointError
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.facts.sockets import Listener
