@@ -23,7 +23,7 @@ _PREFIX = re.compile(
           | \d+(?=\ \[)                                 # a pid before [mixin.py:287]
           | \([^()]{1,60}\)(?=\ )                       # (APIServer pid=8267)
           | [\w./-]+\.py:\d+\]?:?
-          | sglang(?:[.:][\w.:]+)?(?=\ -\ )             # a logger's name
+          | sglang(?:\.\w+)*(?::(?=\S)|(?=\ -\ ))        # a logger's name
           | -(?=\ )
         )\s*""",
     re.VERBOSE,
