@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -54,6 +55,8 @@ def _activate(config: pytest.Config) -> None:
     manager = config.pluginmanager
     manager.register(fixtures, "dflash-fixtures")
     manager.register(Gate(runs, allowed), "dflash-gate")
+    for run in runs.values():
+        run.tell = Progress(config, run.name)
     if hasattr(config, "workerinput"):
         manager.register(Worker(config, runs), "dflash-worker")
         return
@@ -72,6 +75,22 @@ def _activate(config: pytest.Config) -> None:
         from pytest_dflash.distribution import Distribution  # noqa: PLC0415 - xdist is not a dependency
 
         manager.register(Distribution(config, list(runs)), "dflash-distribution")
+
+
+class Progress:
+    """Tells on the terminal what a wait is about; silent in xdist workers, which have no terminal."""
+
+    def __init__(self, config: pytest.Config, name: str) -> None:
+        self.config = config
+        self.name = name
+        self.begun = time.monotonic()
+
+    def __call__(self, line: str) -> None:
+        """Prints a line of progress, with the seconds since the run began."""
+        reporter = self.config.pluginmanager.getplugin("terminalreporter")
+        if reporter is not None:
+            reporter.ensure_newline()
+            reporter.write_line(f"{self.name} +{time.monotonic() - self.begun:.0f} s: {line}")
 
 
 class Worker:

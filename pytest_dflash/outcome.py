@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dflash import __version__, verdict
+from pytest_dflash import __version__, verdict, waivers
 from pytest_dflash.findings import Finding
 from pytest_dflash.levels import Allowed
-from pytest_dflash.report import document, folder, terminal
+from pytest_dflash.report import document, folder, html, terminal
 
 if TYPE_CHECKING:
     from pytest_dflash.host_run import HostRun
@@ -128,6 +128,16 @@ class RunOutcome:
             "findings": [document.to_json(finding) for finding in self.findings],
         }
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_report_title(self, report: Any) -> None:
+        """Names the hosts in the title of report.html."""
+        report.title = f"pytest-dflash: {', '.join(self.runs)}"
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_summary(self, prefix: list[str]) -> None:
+        """Puts verdict, identity and failures above pytest-html's table."""
+        prefix.extend(html.summary(self.verdict, self.findings, list(self.hosts.values())))
+
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The last block: verdict, counts, what decided it, files, next step."""
@@ -145,7 +155,10 @@ class RunOutcome:
             terminal.counts(self.findings),
         ]
         lines += [f"  {reason}" for reason in terminal.reasons(self.findings, self.unmet)]
-        lines += [note for run in self.runs.values() for note in run.notes()]
+        today = datetime.now(tz=UTC).date()
+        for name, run in self.runs.items():
+            mine = [finding for finding in self.findings if finding.host == name]
+            lines += run.notes() + waivers.notes(run.profile.waivers, name, mine, today)
         lines.append(f"report: {self.directory / 'report.html'}")
         step = terminal.next_step(self.findings, self.verdict)
         return [*lines, f"next: {step}"] if step else lines

@@ -12,7 +12,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from pytest_dflash.findings import Judgement, Outcome
+from pytest_dflash.findings import Finding, Judgement, Outcome
 
 
 class Waiver(Protocol):
@@ -62,3 +62,22 @@ def apply(judgement: Judgement, subject: Subject, waivers: Iterable[Waiver], tod
         note = f"{judgement.summary} (its waiver expired on {latest.expires}: {latest.reason})"
         return replace(judgement, summary=note)
     return judgement
+
+
+def notes(waivers: Iterable[Waiver], host: str, findings: Iterable[Finding], today: date) -> list[str]:
+    """Which waivers waived nothing: no longer needed, or expired. Those of checks that did not run are not named."""
+    findings = list(findings)
+    lines = []
+    for waiver in waivers:
+        met = [each for each in findings if covers(waiver, Subject(each.check, host, each.param))]
+        if any(each.outcome is Outcome.PASS for each in met) and not any(
+            each.outcome in {Outcome.WAIVED, Outcome.FAIL} for each in met
+        ):
+            lines.append(
+                f"waiver: {waiver.check} passes, so its waiver is no longer needed ({waiver.reason})"
+            )
+        elif today > waiver.expires and any(each.outcome is Outcome.FAIL for each in met):
+            lines.append(
+                f"waiver: {waiver.check} expired on {waiver.expires} and waives nothing ({waiver.reason})"
+            )
+    return lines

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pytest_dflash.checks import check
 from pytest_dflash.endpoint.service import Service
 from pytest_dflash.facts.host_facts import Facts
@@ -12,6 +14,7 @@ from pytest_dflash.witness.chain import Chain
 
 
 @check("exposure.bind")
+@pytest.mark.usefixtures("service")
 def test_the_port_is_bound_where_it_should_be(facts: Facts, profile: Profile) -> Judgement:
     return exposure.bind(facts.listeners, facts.port, profile.exposure.bind)
 
