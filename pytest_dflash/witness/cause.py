@@ -59,6 +59,9 @@ CAME_BACK: Mapping[tuple[str, str], Cause] = {
 }
 """Where witnesses before the step differ from the expectation, and those after it hold it."""
 
+EITHER_WAY = "If {new} is meant: {remedy}. If {old} is: put it back where {setting} is set"
+"""The remedy where nothing was expected, and disk, manager and process contradict each other."""
+
 NEVER_ASKED = Cause(
     "It was never asked for: the unit does not set it and the engine decided by itself",
     f"Set {{setting}} to {{value}} in the unit, then {RELOAD}",
@@ -90,6 +93,7 @@ HEAR: Mapping[str, str] = {
     "draft_runner_log": "Let the tool read the journal (--sudo, or group systemd-journal), and keep the start-up lines: "
     "restart {unit} if they were rotated away; where this engine never prints the line, name draft_runner_log in "
     "[witnesses] optional",
+    "ready_line": "Wait until the engine is ready (see endpoint.serves), and run again",
 }
 """What makes a silent witness speak."""
 

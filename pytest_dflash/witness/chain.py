@@ -110,16 +110,18 @@ class Chain:
             else journal
         )
 
-    def unfinished_log(self) -> str:
-        """Why the start-up lines of this invocation are not all there, "" when they are."""
+    def gap_in_start(self) -> Silent | None:
+        """Why this invocation's start-up lines are not all there; None when they are. `where` names who is silent."""
         journal = self._journal()
         if isinstance(journal, Silent):
-            return journal.why
+            return Silent(journal.why, "server_args_log")
         if not journal.value.reaches_start:
-            return "the journal does not reach back to the start of this invocation"
+            return Silent(
+                "the journal does not reach back to the start of this invocation", "server_args_log"
+            )
         if self.dialect.ready_line(journal.value) is None:
-            return "the start-up of this invocation is not over, by its log"
-        return ""
+            return Silent("the start-up of this invocation is not over, by its log", "ready_line")
+        return None
 
     def native_window(self) -> Reading[int]:
         """The window by the drafter's own config.json."""
@@ -156,11 +158,14 @@ class Chain:
             unread = "a file that it names could not be read, and may hold this setting"
             return Witnessed(witness, Absent(where) if settings.complete else Silent(unread, where))
         spelled = settings.spelled.get(setting, setting)
+        value = settings.values[setting]
         if witness == "unit_file" and isinstance(self._on_disk, Value):
             where = self._on_disk.value.line(spelled)
+            if specifier := self._on_disk.value.open_in(value):
+                return Witnessed(witness, Silent(f"{specifier} is {startup.BY_HOST}", where), spelled)
         if spelled != setting:
             where = f"{where}, as {spelled}"
-        return Witnessed(witness, Value(settings.values[setting], where), spelled)
+        return Witnessed(witness, Value(value, where), spelled)
 
     def _settings(self, argv: Sequence[str]) -> Settings:
         return self.dialect.from_argv(argv, self.sources.config_files, self.sources.version)
@@ -206,7 +211,9 @@ class Chain:
         found = silenced(read(journal.value), why)
         if isinstance(found, Silent):
             return found
-        return Value(found.value, f"journal, invocation {journal.value.invocation_id[:4]}…: {found.value.where}")
+        return Value(
+            found.value, f"journal, invocation {journal.value.invocation_id[:4]}…: {found.value.where}"
+        )
 
     def _info(self) -> Reading[Settings]:
         info = silenced(self.sources.info, "the engine has no route that tells its settings")

@@ -90,12 +90,12 @@ def none_ignored(chain: Chain) -> Judgement:
                 for each in alarming
             ),
         )
-    why = chain.unfinished_log()
-    if why:
+    gap = chain.gap_in_start()
+    if gap is not None:
         return unproven(
-            f"whether the engine ignores a setting is not proven: {why}",
-            remedy=filled(cause.HEAR["server_args_log"], {"unit": chain.sources.unit}),
-            evidence=(Evidence(source="journal", reading="silent", why=why),),
+            f"whether the engine ignores a setting is not proven: {gap.why}",
+            remedy=filled(cause.HEAR[gap.where], {"unit": chain.sources.unit}),
+            evidence=(Evidence(source="journal", reading="silent", why=gap.why),),
         )
     return passed("the start-up of this invocation names no setting that the engine ignores or replaces")
 
@@ -120,7 +120,13 @@ def _drifted(chain: Chain, moved: Sequence[tuple[str, tuple[Witnessed, ...], tup
     name, readings, (early, late) = moved[0]
     pair = (readings[early].witness, readings[late].witness)
     usual = cause.between(WITNESSES, *pair)
-    words = {"setting": f"--{name}", "unit": chain.sources.unit}
+    words = {
+        "setting": f"--{name}",
+        "unit": chain.sources.unit,
+        "new": said(readings[early]),
+        "old": said(readings[late]),
+    }
+    remedy = cause.EITHER_WAY.replace("{remedy}", usual.remedy) if pair[1] in ASKED else usual.remedy
     more = (
         f" (and {len(moved) - 1} more: {', '.join(names[1:6])}{'…' if len(names) > 6 else ''})"
         if names[1:]
@@ -133,7 +139,7 @@ def _drifted(chain: Chain, moved: Sequence[tuple[str, tuple[Witnessed, ...], tup
         observed={each: {row[at].witness: plain(row[at]) for at in step} for each, row, step in moved},
         between=pair,
         cause=filled(usual.cause, words) + (f'. This engine warns: "{warning}"' if warning else ""),
-        remedy=filled(usual.remedy, words),
+        remedy=filled(remedy, words),
         evidence=tuple(
             _titled(each, row[at], differs=at == step[1]) for each, row, step in moved for at in step
         ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from pytest_dflash.facts import unit_file
@@ -17,15 +17,23 @@ from pytest_dflash.facts.systemd import LoadedCommand, UnitFiles
 
 VARIABLE = re.compile(r"(?<!\$)\$(?:\{(\w+)\}|(\w+))")
 MANAGER = "systemctl show"
+BY_HOST = "resolved by the host only"
+"""How `unit_file` notes a specifier that it left alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """One ExecStart, not yet expanded. `lines`: where each argument stands on disk, as path:line, where known."""
+    """One ExecStart, not yet expanded.
+
+    Attributes:
+        lines: Where each argument stands on disk, as path:line, where known.
+        unresolved: Specifiers ("%h") that stand in it as they are, because only the host resolves them.
+    """
 
     argv: tuple[str, ...]
     where: str
     lines: tuple[str, ...] = ()
+    unresolved: tuple[str, ...] = ()
 
     def line(self, flag: str) -> str:
         """The place of a flag: the last argument that is it or holds it (`bash -lc '…'`), else the command's."""
@@ -39,11 +47,12 @@ class Startup:
 
     Attributes:
         environment: Environment=, overridden by the texts of EnvironmentFile=, each value with its place.
+            Silent where only the host knows the value.
         unread: Environment files that could not be read.
     """
 
     commands: tuple[CommandLine, ...]
-    environment: Mapping[str, Value[str]]
+    environment: Mapping[str, Value[str] | Silent]
     where: str
     unread: tuple[str, ...] = ()
 
@@ -57,17 +66,15 @@ class Startup:
         """The last command that `runs` recognises, expanded; Absent when there is no command at all."""
         if not self.commands:
             return Absent(self.where)
-        environment = {name: value.value for name, value in self.environment.items()}
+        environment = {name: each.value for name, each in self.environment.items() if isinstance(each, Value)}
         for command in reversed(self.commands):
             argv = tuple(unit_file.expand(command.argv, environment))
             if runs(argv):
                 unknown = [name for name in variables(command.argv) if name not in environment]
-                if self.unread and unknown:
-                    return Silent(
-                        f"it uses ${unknown[0]}, and {', '.join(self.unread)} could not be read",
-                        command.where,
-                    )
-                return Value(CommandLine(argv, command.where), command.where)
+                silent = next((at for at in map(self.variable, unknown) if isinstance(at, Silent)), None)
+                if silent is not None:
+                    return Silent(f"its command uses a variable: {silent.why}", command.where)
+                return Value(replace(command, argv=argv, lines=()), command.where)
         return Silent(
             f"it runs {self.commands[-1].argv[:1]}, in which no command line of this engine is visible",
             self.where,
@@ -79,6 +86,11 @@ class Startup:
             if any(holds(word, flag) for word in command.argv):
                 return command.line(flag)
         return self.where
+
+    def open_in(self, value: object) -> str:
+        """The first unresolved specifier in a value, "" when it is certain."""
+        specifiers = [each for command in self.commands for each in command.unresolved]
+        return next((each for each in specifiers if isinstance(value, str) and each in value), "")
 
 
 def on_disk(files: Reading[UnitFiles], unit: str) -> Reading[Startup]:
@@ -93,9 +105,19 @@ def on_disk(files: Reading[UnitFiles], unit: str) -> Reading[Startup]:
     own = [path for path in files.value.unreadable if not named(path, paths)]
     if own:
         return Silent(f"{own[0]} could not be read and may change the unit", own[0])
-    stated = {name: Value(each.value, each.where) for name, each in found.environment.items()}
+    stated: dict[str, Value[str] | Silent] = {
+        name: Silent(f"{name} has a specifier that {BY_HOST}", each.where)
+        if any(note.endswith(f" in {name} is {BY_HOST}") for note in found.notes)
+        else Value(each.value, each.where)
+        for name, each in found.environment.items()
+    }
     commands = tuple(
-        CommandLine(each.argv, each.where, tuple(map(each.where_of, range(len(each.argv)))))
+        CommandLine(
+            each.argv,
+            each.where,
+            tuple(map(each.where_of, range(len(each.argv)))),
+            tuple(note.split()[0] for note in each.notes if note.endswith(BY_HOST)),
+        )
         for each in found.exec_start
     )
     where = commands[-1].where if commands else (fragment or drop_ins[-1]).path
@@ -108,7 +130,9 @@ def loaded(command: Reading[LoadedCommand], files: Reading[UnitFiles]) -> Readin
         return command
     held = command.value
     paths = held.environment_files
-    stated = {name: Value(value, MANAGER) for name, value in held.environment.items()}
+    stated: dict[str, Value[str] | Silent] = {
+        name: Value(value, MANAGER) for name, value in held.environment.items()
+    }
     as_on_disk = {
         name: Value(read.value, f"{read.where}, as on disk")
         for name, read in from_files(files, paths).items()

@@ -88,7 +88,7 @@ def test_a_variable_from_an_unreadable_file_is_silent_and_never_empty() -> None:
     chain = chain_of(healthy(), unit_files=Value(replace(files, unreadable=("/etc/engine.env",))))
     found = readings(chain)["unit_file"]
     assert isinstance(found, Silent)
-    assert found.why == "it uses $W, and /etc/engine.env could not be read"
+    assert found.why == "its command uses a variable: /etc/engine.env could not be read and may set W"
 
 
 def test_a_wrapper_script_hides_the_command_line_and_is_silent() -> None:
@@ -192,17 +192,45 @@ def test_the_environment_of_the_process_decides_and_may_be_unreadable() -> None:
 
 
 @pytest.mark.parametrize(
-    "journal, why",
+    "journal, gap, silent",
     [
-        (log("ready"), ""),
+        (log("ready"), None, None),
         (
             log("ready", reaches_start=False),
-            "the journal does not reach back to the start of this invocation",
+            "the journal does not reach back to the start",
+            "server_args_log",
         ),
-        (log("loading"), "the start-up of this invocation is not over, by its log"),
+        (log("ready", invocation=BEFORE), "its lines are of invocation aaaa1111…", "server_args_log"),
+        (log("loading"), "the start-up of this invocation is not over", "ready_line"),
     ],
 )
-def test_a_log_is_finished_when_it_reaches_from_the_start_to_the_ready_line(
-    journal: Journal, why: str
+def test_a_start_is_whole_when_the_log_reaches_from_its_first_line_to_the_ready_line(
+    journal: Journal, gap: str | None, silent: str | None
 ) -> None:
-    assert chain_of(healthy(), journal=Value(journal)).unfinished_log() == why
+    found = chain_of(healthy(), journal=Value(journal)).gap_in_start()
+    if gap is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert found.why.startswith(gap)
+        assert found.where == silent
+
+
+def test_a_specifier_that_only_the_host_resolves_is_no_drift() -> None:
+    chain = chain_of(healthy(), unit_files=Value(unit_text(f"/opt/engine --model /%b/m --{WINDOW} 2048")))
+    assert why(readings(chain, "model")["unit_file"]) == "%b is resolved by the host only"
+    assert readings(chain)["unit_file"] == Value("2048", f"{PATH}:4")
+
+
+def test_a_variable_with_such_a_specifier_is_silent() -> None:
+    files = unit_text("/opt/engine", "Environment=CACHE=/%b/cache LEVEL=SYS")
+    assert why(variable("CACHE", unit_files=Value(files))["unit_file"]).startswith("CACHE has a specifier")
+    assert variable("LEVEL", unit_files=Value(files))["unit_file"] == Value("SYS", f"{PATH}:4")
+
+
+def test_a_missing_optional_environment_file_sets_nothing_and_hides_nothing() -> None:
+    files = replace(
+        unit_text("/opt/engine", "Environment=LEVEL=SYS", "EnvironmentFile=-/etc/default/engine"),
+        missing=("/etc/default/engine",),
+    )
+    assert variable("LEVEL", unit_files=Value(files))["unit_file"] == Value("SYS", f"{PATH}:4")

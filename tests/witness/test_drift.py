@@ -217,4 +217,19 @@ def test_the_draft_may_choose_for_itself_what_nobody_asked_for() -> None:
     dialect = SmallDialect(in_draft=(WINDOW, "draft-backend"))
     settings: dict[str, Json] = {"draft-backend": "native", **told(WINDOW, 2048)}
     own = log(f"args {json.dumps(settings)}", f"draft {json.dumps({WINDOW: 2048, 'draft-backend': 'other'})}")
-    assert no_drift(replace(healthy(), journal=Value(own), info=Value(settings)), dialect).outcome is Outcome.PASS
+    assert (
+        no_drift(replace(healthy(), journal=Value(own), info=Value(settings)), dialect).outcome
+        is Outcome.PASS
+    )
+
+
+def test_without_an_expectation_the_remedy_leaves_open_which_of_two_values_is_meant() -> None:
+    edited = replace(healthy(), unit_files=Value(unit_text(f"/opt/engine --model /m --{WINDOW} 16")))
+    assert no_drift(edited).remedy == (
+        f"If 16 is meant: systemctl daemon-reload && systemctl restart {UNIT}, then run again. "
+        f"If 2048 is: put it back where --{WINDOW} is set"
+    )
+
+
+def test_a_start_that_is_not_over_is_waited_for() -> None:
+    assert ignored("loading").remedy == "Wait until the engine is ready (see endpoint.serves), and run again"
