@@ -49,11 +49,14 @@ _DISKS_SCRIPT = (
     + _ASK
     + r"""
 echo "readable=$readable"
-ask root /
-ask tmp /tmp
-if [ -d /var/log/journal ]; then ask journal /var/log/journal; else ask journal /run/log/journal; fi
+wanted=
+want() { wanted="$wanted$1=$2
+"; }
+want root /
+want tmp /tmp
+if [ -d /var/log/journal ]; then want journal /var/log/journal; else want journal /run/log/journal; fi
 for name in HOME HF_HOME HF_HUB_CACHE XDG_CACHE_HOME TRITON_CACHE_DIR TORCHINDUCTOR_CACHE_DIR TMPDIR STATE_DIRECTORY; do
-    variable "$name" && ask "$name" "$value"
+    variable "$name" && want "$name" "$value"
 done
 # Arguments that are paths: `--model-path /srv/x` and `--model-path=/srv/x`; the program itself is none of them.
 flag= first=yes count=0
@@ -68,9 +71,40 @@ while IFS= read -r word; do
     [ -n "$target" ] || continue
     [ "$count" -lt 8 ] || break
     count=$((count + 1))
-    ask "$name" "$target"
+    want "$name" "$target"
 done <<END
 $argv
+END
+
+# What can be seen is asked together. One that hangs or fails takes the others with it, so then each is asked alone;
+# what cannot be seen is asked alone at once: a stale mount looks like a missing file, and df tells them apart.
+set --
+alone= together=
+while IFS= read -r line; do
+    case $line in
+        '') continue ;;
+    esac
+    if [ -e "${line#*=}" ]; then
+        set -- "$@" "${line#*=}"
+        together="${together}path $line
+"
+    else
+        alone="$alone$line
+"
+    fi
+done <<END
+$wanted
+END
+if space=$(timeout -k 1 5 df -P -k "$@" 2>/dev/null); then
+    printf '\n%s%s\n' "$together" "$space"
+    timeout -k 1 5 df -P -i "$@" 2>/dev/null
+else
+    alone=$wanted
+fi
+while IFS= read -r line; do
+    [ -z "$line" ] || ask "${line%%=*}" "${line#*=}"
+done <<END
+$alone
 END
 exit 0
 """
@@ -97,13 +131,17 @@ def _number(text: str) -> int | None:
 
 
 def _blocks(text: str) -> list[tuple[str, str, list[re.Match[str]], str]]:
-    """Purpose, path, the rows that df printed for it (space, then inodes), and all that it said."""
+    """Purpose, path, the rows that df printed for it (space, then inodes), and all that it said.
+
+    Headers `path PURPOSE=PATH` stand together before an answer that has one row for each of them, in their order.
+    """
     blocks = []
-    for block in re.split(r"^path ", text, flags=re.MULTILINE)[1:]:
-        header, _, said = block.partition("\n")
-        purpose, _, path = header.partition("=")
-        rows = [row for line in said.splitlines() if (row := _ROW.match(line))]
-        blocks.append((purpose, path, rows, said.strip()))
+    for block in re.finditer(r"((?:^path .*\n)+)((?:(?!path ).*(?:\n|\Z))*)", text, re.MULTILINE):
+        headers = [line.removeprefix("path ").partition("=") for line in block[1].splitlines()]
+        rows = [row for line in block[2].splitlines() if (row := _ROW.match(line))]
+        for at, (purpose, _, path) in enumerate(headers):
+            mine = rows[at :: len(headers)] if len(rows) % len(headers) == 0 else []
+            blocks.append((purpose, path, mine, block[2].strip()))
     return blocks
 
 

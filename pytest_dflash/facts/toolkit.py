@@ -82,8 +82,15 @@ on_path() {
 }
 # Only what root or the asking user owns is run, and nothing of a container: a service must not choose what we run.
 own() { [ -O "$1" ] || [ "$(stat -Lc %u "$1" 2>/dev/null)" = 0 ]; }
+described=
 describe() {
     [ -x "$view$3" ] || return 0
+    case $described in *"
+$3
+"*) return 0 ;; esac
+    described="$described
+$3
+"
     printf 'tool %s %s=%s\n' "$1" "$2" "$3"
     if own "$view$3" && { [ -z "$view" ] || [ "$view/" -ef / ]; }; then
         timeout -k 1 10 "$view$3" --version 2>&1 </dev/null | head -n 12
