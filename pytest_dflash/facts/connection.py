@@ -31,6 +31,8 @@ from pytest_dflash.facts.probe import Reply
 from pytest_dflash.facts.target import Target
 
 DEADLINE_S = 90.0
+GRACE_S = 5.0
+"""Seconds that the host's own `timeout` has before the local process is ended."""
 TIMED_OUT = 124
 SSH_FAILED = 255
 HERE = "::dflash:: here"
@@ -93,7 +95,7 @@ class Connection:
         payload = f"printf '\\n%s\\n' '{HERE}'\n{script}".encode()
         try:
             # The host's own timeout is to come first: it ends what runs there, ours only what runs here.
-            reply = _execute(self._shell(deadline_s), payload, deadline_s + 5, self._environment)
+            reply = _execute(self._shell(deadline_s), payload, deadline_s + GRACE_S, self._environment)
         except subprocess.TimeoutExpired as late:
             reply = Reply(late.stdout or b"", late.stderr or b"", TIMED_OUT)
         except FileNotFoundError as missing:

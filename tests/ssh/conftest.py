@@ -87,7 +87,15 @@ class Loopback:
         hosts.write_text("".join(f"[127.0.0.1]:{port} {self.public(name)}\n" for port, name in known))
         path = hosts.with_name(hosts.name.replace("known", "config"))
         path.write_text(
-            "\n".join([*lines, "Host *", f"    UserKnownHostsFile {hosts}", "    GlobalKnownHostsFile /dev/null", ""])
+            "\n".join(
+                [
+                    *lines,
+                    "Host *",
+                    f"    UserKnownHostsFile {hosts}",
+                    "    GlobalKnownHostsFile /dev/null",
+                    "",
+                ]
+            )
         )
         return str(path)
 
@@ -143,7 +151,9 @@ def new_user(tmp_path: Path) -> Iterator[Callable[[str], str]]:
     def make(shell: str) -> str:
         name = f"dfl{os.getpid()}x{len(made)}"
         home = tmp_path / f"home-{name}"
-        subprocess.run(["useradd", "-M", "-d", home, "-s", shell, "-p", "*", name], check=True, capture_output=True)
+        subprocess.run(
+            ["useradd", "-M", "-d", home, "-s", shell, "-p", "*", name], check=True, capture_output=True
+        )
         made.append(name)
         home.mkdir()
         user = pwd.getpwnam(name)
