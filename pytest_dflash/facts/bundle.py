@@ -1,4 +1,4 @@
-"""Many files in one reply, and the service's own process, as pieces of sh that several probes share.
+"""Many files in one reply.
 
 Law: framing only. `head -v` writes `==> PATH <==` before each file that it could open, so one fork reads
 hundreds of files and what could not be opened is simply not there. Content is bytes; NUL is data.
@@ -10,64 +10,9 @@ import re
 from collections.abc import Mapping
 
 CAP_BYTES = 262_144
-"""What `head -c` takes of each file at most. A longer environment is cut, and is noted as cut."""
+"""What `head -c` takes of each file at most. A longer environment ends with its last whole entry."""
 
-_HEADER = re.compile(rb"(?:\A|\n)==> (?:[^\n]*)/proc/(\d+)/([a-z]+) <==\n")
-
-SERVICE_PROCESS = r"""
-# Sets pid and dir to the process that speaks for the service: the first Python of the unit that is no
-# launcher (conda run, uv run), else MAIN_PID. Sets argv (one argument a line) and exe.
-launcher() {
-    case ${1##*/} in conda|mamba|micromamba|uv|poetry|pipx|hatch|pdm|supervisord) return 0 ;; esac
-    return 1
-}
-arguments() { timeout 5 head -c 262144 "$R/proc/$1/cmdline" 2>/dev/null | tr '\n\0' ' \n'; }
-pid= dir= argv= exe= fallback=
-for candidate in $PIDS; do
-    exe=$(readlink -m "$R/proc/$candidate/exe" 2>/dev/null) || exe=
-    case $exe in "$R"/proc/*) exe= ;; esac
-    argv=$(arguments "$candidate")
-    first=${argv%%"
-"*}
-    case ${exe##*/}:${first##*/} in
-        python*|pypy*|:python*|:pypy*) ;;
-        *) continue ;;
-    esac
-    rest=${argv#*"
-"}
-    second=${rest%%"
-"*}
-    launcher "$second" && continue
-    [ -n "$fallback" ] || fallback=$candidate
-    case $second in -c) continue ;; esac
-    pid=$candidate
-    break
-done
-[ -n "$pid" ] || pid=${fallback:-${MAIN_PID:-0}}
-dir=$R/proc/$pid
-argv=$(arguments "$pid")
-exe=$(readlink -m "$dir/exe" 2>/dev/null) || exe=
-case $exe in "$R"/proc/*) exe= ;; esac
-# readable: whether its environment could be read. variable NAME: sets value to what NAME is there.
-readable=no
-environment=$(timeout 5 head -c 262144 "$dir/environ" 2>/dev/null | tr '\n\0' ' \n')
-[ -z "$environment" ] || readable=yes
-variable() {
-    case "
-$environment" in *"
-$1="*) ;; *) return 1 ;; esac
-    value="
-$environment"
-    value=${value#*"
-$1="}
-    value=${value%%"
-"*}
-}
-# view: the prefix under which the paths of that process are found (another root in a container).
-view=
-[ -d "$dir/root/proc" ] && view=$dir/root
-"""
-"""sh: sets `pid dir argv exe environment readable view` of the service, and `variable NAME` sets `value`."""
+_HEADER = re.compile(rb"(?:\A|\n)==> (?:[^\n]*)/proc/(\d{1,10})/([a-z]+) <==\n")
 
 
 def files(stdout: bytes) -> Mapping[tuple[int, str], bytes]:

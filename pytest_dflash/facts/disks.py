@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from pytest_dflash.facts.bundle import SERVICE_PROCESS
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Silent, Value
+from pytest_dflash.facts.service import SERVICE_PROCESS
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from pytest_dflash.facts import smi
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 
@@ -144,24 +145,8 @@ def throttle_reasons(bits: int) -> tuple[str, ...]:
     return (*known, *([f"unknown reason {unknown:#x}"] if unknown else ()))
 
 
-# A process that hangs in the driver (state D) dies of no signal, and `timeout` would wait for it for ever.
-# So the question runs in the background and only its output is waited for; its last line is its exit status.
-_ASK = r"""
-ask() {
-    seconds=$1; shift
-    { ( (timeout -k 2 "$seconds" "$@" 2>&1; printf '\nended=%s\n' "$?") </dev/null & ) } |
-        timeout "$((seconds + 3))" cat
-}
-stuck() {
-    grep -shE '^[0-9]+ \(.*\) D ' "$R"/proc/[0-9]*/stat | head -n 5 | while read -r stuck_pid stuck_name _; do
-        echo "in state D: $stuck_name, pid $stuck_pid"
-    done
-}
-command -v nvidia-smi >/dev/null || { echo 'nvidia-smi is not on PATH' >&2; exit 127; }
-"""
-
 _GPUS_SCRIPT = (
-    _ASK
+    smi.ASK
     + f"fields={','.join(FIELDS)}\n"
     + "other_name() { case $1 in\n"
     + "".join(f"    {name}) echo {other} ;;\n" for name, other in FIELDS.items() if other)
@@ -190,7 +175,7 @@ case $said in *ended=[0-9]*) ;; *) echo 'ended=124'; stuck ;; esac
 )
 
 _PROCESSES_SCRIPT = (
-    _ASK
+    smi.ASK
     + r"""
 fields=gpu_uuid,pid,used_memory,process_name
 said=$(ask 8 nvidia-smi "--query-compute-apps=$fields" --format=csv,noheader,nounits)
@@ -199,112 +184,43 @@ case $said in *ended=[0-9]*) ;; *) echo 'ended=124' ;; esac
 """
 )
 
-_NOT_THERE = re.compile(r"\[?(N/A|Not Supported|Not Available|Not Applicable)\]?", re.IGNORECASE)
-
-
-def _cell(
-    text: str | None, field: str, read: Callable[[str], T | None], query: str = "--query-gpu"
-) -> Reading[T]:
-    where = f"nvidia-smi {query}={field}"
-    if text is None:
-        return Silent(f"this driver's nvidia-smi does not know the field {field}", where)
-    if _NOT_THERE.fullmatch(text):
-        return Absent(where)
-    value = read(text)
-    return Silent(f"nvidia-smi answered {text!r}", where) if value is None else Value(value, where)
-
-
-def _word(text: str) -> str | None:
-    return text if text and "[" not in text and text not in {"Unknown Error", "ERR!"} else None
-
-
-def _real(text: str) -> float | None:
-    return float(text) if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", text) else None
-
-
-def _whole(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"\d{1,15}", text) else None
-
-
-def _bits(text: str) -> int | None:
-    return int(text, 16) if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}", text) else None
-
-
-def _switch(text: str) -> bool | None:
-    return {"enabled": True, "yes": True, "1": True, "disabled": False, "no": False, "0": False}.get(
-        text.lower()
-    )
-
 
 def _gpu(row: Mapping[str, str]) -> Gpu:
     def cell(field: str, read: Callable[[str], T | None]) -> Reading[T]:
         other = FIELDS[field]
-        return _cell(row.get(field, row.get(other)), field, read)
+        return smi.cell(row.get(field, row.get(other)), field, read)
 
     return Gpu(
-        index=cell("index", _whole),
-        uuid=cell("uuid", _word),
-        name=cell("name", _word),
-        bus_id=cell("pci.bus_id", _word),
-        driver_version=cell("driver_version", _word),
-        compute_capability=cell("compute_cap", _word),
-        pcie_generation=cell("pcie.link.gen.current", _whole),
-        pcie_generation_max=cell("pcie.link.gen.max", _whole),
-        pcie_generation_gpu_max=cell("pcie.link.gen.gpumax", _whole),
-        pcie_generation_host_max=cell("pcie.link.gen.hostmax", _whole),
-        pcie_width=cell("pcie.link.width.current", _whole),
-        pcie_width_max=cell("pcie.link.width.max", _whole),
-        power_draw_w=cell("power.draw", _real),
-        power_limit_w=cell("power.limit", _real),
-        power_max_limit_w=cell("power.max_limit", _real),
-        persistence=cell("persistence_mode", _switch),
-        ecc=cell("ecc.mode.current", _switch),
-        ecc_uncorrected=cell("ecc.errors.uncorrected.volatile.total", _whole),
-        rows_remapped_uncorrectable=cell("remapped_rows.uncorrectable", _whole),
-        rows_remap_pending=cell("remapped_rows.pending", _switch),
-        rows_remap_failed=cell("remapped_rows.failure", _switch),
-        mig=cell("mig.mode.current", _switch),
-        throttle_bits=cell("clocks_event_reasons.active", _bits),
-        temperature_c=cell("temperature.gpu", _whole),
-        utilization_percent=cell("utilization.gpu", _whole),
-        memory_total_mib=cell("memory.total", _whole),
-        memory_used_mib=cell("memory.used", _whole),
-        pstate=cell("pstate", _word),
-        clock_sm_mhz=cell("clocks.current.sm", _whole),
+        index=cell("index", smi.whole),
+        uuid=cell("uuid", smi.word),
+        name=cell("name", smi.word),
+        bus_id=cell("pci.bus_id", smi.word),
+        driver_version=cell("driver_version", smi.word),
+        compute_capability=cell("compute_cap", smi.word),
+        pcie_generation=cell("pcie.link.gen.current", smi.whole),
+        pcie_generation_max=cell("pcie.link.gen.max", smi.whole),
+        pcie_generation_gpu_max=cell("pcie.link.gen.gpumax", smi.whole),
+        pcie_generation_host_max=cell("pcie.link.gen.hostmax", smi.whole),
+        pcie_width=cell("pcie.link.width.current", smi.whole),
+        pcie_width_max=cell("pcie.link.width.max", smi.whole),
+        power_draw_w=cell("power.draw", smi.real),
+        power_limit_w=cell("power.limit", smi.real),
+        power_max_limit_w=cell("power.max_limit", smi.real),
+        persistence=cell("persistence_mode", smi.switch),
+        ecc=cell("ecc.mode.current", smi.switch),
+        ecc_uncorrected=cell("ecc.errors.uncorrected.volatile.total", smi.whole),
+        rows_remapped_uncorrectable=cell("remapped_rows.uncorrectable", smi.whole),
+        rows_remap_pending=cell("remapped_rows.pending", smi.switch),
+        rows_remap_failed=cell("remapped_rows.failure", smi.switch),
+        mig=cell("mig.mode.current", smi.switch),
+        throttle_bits=cell("clocks_event_reasons.active", smi.bits_of),
+        temperature_c=cell("temperature.gpu", smi.whole),
+        utilization_percent=cell("utilization.gpu", smi.whole),
+        memory_total_mib=cell("memory.total", smi.whole),
+        memory_used_mib=cell("memory.used", smi.whole),
+        pstate=cell("pstate", smi.word),
+        clock_sm_mhz=cell("clocks.current.sm", smi.whole),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """An answer taken apart: rows of the expected width, everything else that was said, exit status."""
-
-    rows: tuple[tuple[str, ...], ...]
-    remarks: tuple[str, ...]
-    rc: int
-
-
-def _answer(lines: list[str], width: int) -> _Answer:
-    rows: list[tuple[str, ...]] = []
-    remarks: list[str] = []
-    rc = 124
-    for line in lines:
-        cells = tuple(cell.strip() for cell in line.split(",", width - 1))
-        if ended := re.fullmatch(r"ended=(\d{1,3})", line.strip()):
-            rc = int(ended[1])
-        elif len(cells) == width:
-            rows.append(cells)
-        elif line.strip():
-            remarks.append(line.strip()[:300])
-    return _Answer(tuple(rows), tuple(remarks), rc)
-
-
-def _silence(reply: Reply, answer: _Answer, command: str) -> Silent:
-    if reply.rc == 127:
-        return Silent("`nvidia-smi` is not on PATH, also not in /usr/sbin or /usr/local/cuda/bin", command)
-    said = "; ".join(answer.remarks)
-    if answer.rc in (124, 137):  # ended by `timeout`, by TERM or by KILL
-        return Silent(f"`nvidia-smi` did not answer in time{': ' if said else ''}{said}", command)
-    return Silent(f"`nvidia-smi` ended with {answer.rc}: {said or 'it said nothing'}", command)
 
 
 def _parse_gpus(reply: Reply) -> Reading[tuple[Gpu, ...]]:
@@ -313,24 +229,24 @@ def _parse_gpus(reply: Reply) -> Reading[tuple[Gpu, ...]]:
     asked = (
         lines.pop(0).removeprefix("fields=").split(",") if lines and lines[0].startswith("fields=") else []
     )
-    answer = _answer(lines, max(len(asked), 2))
+    answer = smi.take_apart(lines, max(len(asked), 2))
     remarks = "; ".join(answer.remarks)
     if asked and answer.rows:
         gpus = tuple(_gpu(dict(zip(asked, row, strict=True))) for row in answer.rows)
         return Value(gpus, f"{command} (it also said: {remarks})" if remarks else command)
     if "No devices were found" in remarks:
         return Absent(f"{command}: No devices were found")
-    return _silence(reply, answer, command)
+    return smi.silence(reply, answer, command)
 
 
 def _parse_processes(reply: Reply) -> Reading[tuple[GpuProcess, ...]]:
     command = "nvidia-smi --query-compute-apps"
-    answer = _answer(reply.text.splitlines(), 4)
+    answer = smi.take_apart(reply.text.splitlines(), 4)
     if reply.rc or answer.rc:
-        return _silence(reply, answer, command)
+        return smi.silence(reply, answer, command)
     return Value(
         tuple(
-            GpuProcess(uuid, int(pid), _cell(used, "used_memory", _whole, "--query-compute-apps"), name)
+            GpuProcess(uuid, int(pid), smi.cell(used, "used_memory", smi.whole, "--query-compute-apps"), name)
             for uuid, pid, used, name in answer.rows
             if re.fullmatch(r"\d{1,10}", pid)
         ),

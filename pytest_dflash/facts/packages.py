@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pytest_dflash.facts.bundle import SERVICE_PROCESS
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
+from pytest_dflash.facts.service import SERVICE_PROCESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ case $python in
     /*) ;;
     */*) python=$cwd/$python ;;
     *)  python=$exe
-        variable PATH || value=
+        variable PATH || value=/usr/local/bin:/usr/bin:/bin
         IFS=:
         for folder in $value; do
             [ -x "$view$folder/$argv0" ] && python=$folder/$argv0 && break

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pytest_dflash.facts.bundle import SERVICE_PROCESS
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
+from pytest_dflash.facts.service import SERVICE_PROCESS
 
 VARIABLES = ("CUDA_HOME", "CUDA_PATH", "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH", "PATH")
 TOOLS = ("ninja", "gcc", "g++", "cc")

@@ -191,3 +191,18 @@ def test_an_unreadable_environment_is_noted(serve: Serve, tmp_path: Path) -> Non
 )
 def test_names_are_compared_as_pep_503_says(name: str) -> None:
     assert normalised(name) == "flashinfer-python"
+
+
+def test_the_systems_own_python_is_searched_as_debian_lays_it_out(serve: Serve, tmp_path: Path) -> None:
+    """dist-packages, and a name found on the default PATH where neither exe nor environment may be read."""
+    python = Path("/usr/bin/python3")
+    if not (python.exists() and Path("/usr/lib/python3/dist-packages").is_dir()):
+        pytest.skip("needs Debian's python3: apt-get install python3")
+    pid, seen = serve("python3", str(tmp_path / "wait_here.py"), executable=str(python), PATH="/usr/bin:/bin")
+    assert packages(pid).versions == seen
+    folder = tmp_path / "proc" / str(pid)
+    folder.mkdir(parents=True)
+    (folder / "cmdline").symlink_to(f"/proc/{pid}/cmdline")
+    hidden = packages(pid, R=str(tmp_path))
+    assert Path(hidden.interpreter).name == "python3"
+    assert hidden.versions == seen or not seen
