@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from .tree import tree
+from .tree import HOST, tree
 
 NAME = "inferhost"
 PREFIX = "dflash-machine-"
@@ -102,7 +102,7 @@ class Machine:
         self._container: subprocess.Popen[bytes] | None = None
         try:
             self._keys()
-            self._boot(tree(), mounts or {})
+            self._boot(tree(HOST), mounts or {})
             self._wait()
         except BaseException:
             self.close()

@@ -58,7 +58,6 @@ HOME = {
     "HOME": "/var/lib/sglang",
     "HF_HOME": "/var/cache/sglang/hf",
     "XDG_CACHE_HOME": "/var/cache/sglang",
-    "PYTHONPYCACHEPREFIX": "/var/cache/sglang/pyc",
     "PYTHONUNBUFFERED": "1",
     "OMP_NUM_THREADS": "2",
     "HF_HUB_OFFLINE": "1",

@@ -1,6 +1,6 @@
-"""The Debian tree of the real host, made once and kept in the cache.
+"""Debian trees, made once and kept in the cache: the real host's, and a fresh installation's.
 
-Law: how the tree is made and where it lies. It is never booted itself: a machine boots a throw-away copy.
+Law: how a tree is made and where it lies. None is ever written to: what runs in one runs in a throw-away copy.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 RELEASE = "bookworm"
-PACKAGES = ("systemd", "dbus", "openssh-server", "python3", "procps", "iproute2", "sudo", "busybox")
 # Who logs in: may become root · reads the journal · neither · has no shell. `sglang` runs the engine.
 USERS = """
 useradd --system --home-dir /var/lib/sglang --shell /usr/sbin/nologin sglang
@@ -33,6 +33,24 @@ mkdir -p /var/log/journal
 echo inferhost >/etc/hostname
 printf '127.0.0.1 localhost inferhost\\n::1 localhost\\n' >/etc/hosts
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a tree is made of; `hook` runs in it at the end."""
+
+    name: str
+    packages: tuple[str, ...]
+    hook: str
+
+
+HOST = Recipe(
+    "host",
+    ("systemd", "dbus", "openssh-server", "python3", "procps", "iproute2", "sudo"),
+    USERS + QUIET,
+)
+# What the project asks of a new machine, and a person without rights.
+FRESH = Recipe("fresh", ("git", "make", "python3"), "\nuseradd --create-home --shell /bin/bash person\n")
 TOOLS = {
     "systemd-nspawn": "systemd-container",
     "mmdebstrap": "mmdebstrap",
@@ -57,36 +75,36 @@ def missing() -> str | None:
     return None
 
 
-def tree() -> Path:
-    """The tree, made where it is missing or other than this module says.
+def tree(recipe: Recipe) -> Path:
+    """The tree, made where it is missing or other than its recipe says.
 
     Raises:
         RuntimeError: mmdebstrap failed; the message ends with its words.
     """
-    hooks = ["set -eu" + USERS + QUIET]
-    recipe = hashlib.sha256(repr((RELEASE, PACKAGES, hooks)).encode()).hexdigest()[:12]
+    stamp = hashlib.sha256(repr((RELEASE, recipe)).encode()).hexdigest()[:12]
     folder = cache()
-    made = folder / f"{RELEASE}-{recipe}"
+    made = folder / f"{RELEASE}-{recipe.name}-{stamp}"
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".tree.lock").open("w") as lock:
+    with (folder / f".{recipe.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.is_dir():
-            _make(made, hooks)
-            for old in folder.glob(f"{RELEASE}-*"):
+            _make(made, recipe)
+            for old in folder.glob(f"{RELEASE}-{recipe.name}-*"):
                 if old != made:
                     shutil.rmtree(old)
     return made
 
 
-def _make(made: Path, hooks: list[str]) -> None:
+def _make(made: Path, recipe: Recipe) -> None:
     half = made.with_name(f".half-{made.name}")
     shutil.rmtree(half, ignore_errors=True)
-    command = ["mmdebstrap", "--quiet", "--variant=apt", f"--include={','.join(PACKAGES)}"]
-    for hook in hooks:
-        script = hook.replace("'", "'\\''")
-        command.append(f"--customize-hook=chroot \"$1\" sh -c '{script}'")
-    command += ['--customize-hook=rm -rf "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/*', RELEASE, str(half)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    script = f"set -eu{recipe.hook}".replace("'", "'\\''")
+    command = ["mmdebstrap", "--quiet", "--variant=apt", f"--include={','.join(recipe.packages)}"]
+    command += [
+        f"--customize-hook=chroot \"$1\" sh -c '{script}'",
+        '--customize-hook=rm -rf "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/*',
+    ]
+    run = subprocess.run([*command, RELEASE, str(half)], capture_output=True, text=True, check=False)
     if run.returncode:
         shutil.rmtree(half, ignore_errors=True)
         raise RuntimeError(f"mmdebstrap made no {RELEASE} tree in {half}:\n{run.stderr[-2000:]}")
@@ -98,4 +116,5 @@ def _make(made: Path, hooks: list[str]) -> None:
 if __name__ == "__main__":
     if (why := missing()) is not None:
         sys.exit(why)
-    sys.stdout.write(f"{tree()}\n")
+    for each in (HOST, FRESH):
+        sys.stdout.write(f"{tree(each)}\n")
