@@ -10,7 +10,7 @@ from collections import Counter
 from pytest_dflash.facts.disks import Disk
 from pytest_dflash.facts.kernel import KernelJournal, oom_kills, xids
 from pytest_dflash.facts.platform import Memory
-from pytest_dflash.facts.reading import Absent, Reading, Value
+from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.facts.systemd import Unit
 from pytest_dflash.findings import Judgement, Outcome, failed, not_applicable, unproven
 from pytest_dflash.rules.gpu import Gpus
@@ -64,7 +64,7 @@ def disk_space(disks: Reading[tuple[Disk, ...]]) -> list[Judgement]:
     return [
         compare(
             "df",
-            Value(disk, disks.where),
+            Silent(disk.unread, "df") if disk.unread else Value(disk, disks.where),
             Expectation[Disk](
                 f"free space on {disk.mount}",
                 f"at least {DISK_FREE:.0%} or {DISK_FREE_GIB} GiB, and {INODES_FREE:.0%} of the inodes",
@@ -76,7 +76,7 @@ def disk_space(disks: Reading[tuple[Disk, ...]]) -> list[Judgement]:
             ),
         )
         for disk in disks.value
-        if disk.size_bytes
+        if disk.size_bytes or disk.unread
     ]
 
 
