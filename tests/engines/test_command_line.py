@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dflash.engines.command_line import commands, simple_commands, typed
+from pytest_dflash.engines.command_line import commands
+from pytest_dflash.engines.shell import simple_commands
+from pytest_dflash.engines.words import typed
 
 SERVER = "python3 -m sglang.launch_server --port 30000"
 
@@ -41,6 +43,10 @@ SERVER = "python3 -m sglang.launch_server --port 30000"
         f"conda run -n sglang --no-capture-output {SERVER}",
         f"docker run --rm --gpus all -p 30000:30000 -v /a:/b --ipc=host -e A=1 image:tag {SERVER}",
         f"podman exec -it name {SERVER}",
+        f"docker run -p30000:30000 -it image {SERVER}",
+        "docker run --entrypoint python3 image -m sglang.launch_server --port 30000",
+        f"su - sglang -c '{SERVER}'",
+        f"gosu sglang {SERVER}",
         f"nohup setsid tini -- {SERVER}",
     ],
 )

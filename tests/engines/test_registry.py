@@ -21,6 +21,7 @@ def test_an_unknown_engine_is_refused_with_the_known_ones() -> None:
         "sglang serve --model-path x",
         "/opt/venv/bin/python /opt/venv/bin/sglang serve --model-path x",
         "python -m sglang serve",
+        "uvx --from sglang[all] sglang serve",
         "python3 /opt/sglang/launch_server.py --port 1".replace("/opt/sglang/", "/opt/lib/sglang/"),
     ],
 )

@@ -12,10 +12,11 @@ from pathlib import PurePosixPath
 
 import yaml
 
-from pytest_dflash.engines.command_line import Command, commands, typed
+from pytest_dflash.engines.command_line import Command, commands
 from pytest_dflash.engines.dialect import Settings
 from pytest_dflash.engines.sglang import flags
 from pytest_dflash.engines.sglang.args_line import plain
+from pytest_dflash.engines.words import typed
 from pytest_dflash.findings import Json
 
 _MODULES = frozenset({"sglang.launch_server", "sglang.srt.entrypoints.http_server"})

@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pytest_dflash.engines.dialect import Decode, Settings, Warning_
-from pytest_dflash.engines.sglang import command, flags, info, journalled, native, notices, rewrites, startup
+from pytest_dflash.engines.sglang import (
+    command,
+    flags,
+    info,
+    journalled,
+    native,
+    notices,
+    rewrites,
+    sameness,
+    startup,
+)
 from pytest_dflash.engines.sglang.args_line import plain
 from pytest_dflash.engines.sglang.log_lines import decode_line, spoken
 from pytest_dflash.facts.journal import Journal
@@ -90,7 +100,7 @@ class SGLang:
 
     def same(self, setting: str, left: Json, right: Json) -> bool:
         """Whether two witnesses say the same."""
-        return rewrites.same(setting, left, right)
+        return sameness.same(setting, left, right)
 
     def is_rewrite(self, setting: str, asked: Json, found: Json, context: Mapping[str, Json]) -> bool:
         """Whether SGLang legally turns one value into the other."""

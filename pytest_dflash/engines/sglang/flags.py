@@ -127,9 +127,12 @@ def default(setting: str) -> object:
 
 
 def removed(name: str, version: str | None) -> str | None:
-    """Why this version's parser refuses a spelling that an older or newer one takes; None when it does not."""
+    """Why this version's parser refuses a spelling that an older or newer one takes; None when it does not.
+
+    A version with a local label ("0.5.20+ddtree") is a fork's, which may have kept or taken over a flag.
+    """
     running, flag = parsed(version), table().get(name.lstrip("-").replace("_", "-"))
-    if running is None or flag is None or flag.known_in(running):
+    if "+" in (version or "") or running is None or flag is None or flag.known_in(running):
         return None
     if flag.removed and running >= flag.removed:
         instead = f"; it is --{flag.setting} now" if flag.setting != flag.name else ""

@@ -83,7 +83,7 @@ def server_args(journal: Journal) -> Reading[Settings]:
         not line.entry.message for line in lines
     ):  # journalctl -o json leaves out long texts without --all
         return Silent("a line of the log was read without its text")
-    if any(_AFTER_ARGS.match(line.text) or READY in line.text for line in lines):
+    if any(_AFTER_ARGS.match(line.text) or line.text.startswith(READY) for line in lines):
         return Absent(f"log of invocation {journal.invocation_id}")
     return Silent("the engine has not printed its settings yet, or its log level hides them")
 

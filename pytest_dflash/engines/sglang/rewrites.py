@@ -1,82 +1,38 @@
-"""Which two values are one, and which values SGLang may turn into another.
+"""Which values SGLang may turn into another.
 
-Law: comparison of values that were read; no reading. Only what the engine's own start-up code does is legal:
+Law: rules about values that were read; no reading. Only what the engine's own start-up code does is legal:
 an explicit value that became another one is drift unless a rule here says otherwise.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
-from pytest_dflash.engines.command_line import typed
 from pytest_dflash.engines.sglang import flags
 from pytest_dflash.engines.sglang.args_line import plain
+from pytest_dflash.engines.sglang.sameness import same
 from pytest_dflash.findings import Json
-
-REDACTED: tuple[Json, ...] = ("****", "<redacted>")
-"""How a report, and the engine itself, write a secret."""
-_OFF: tuple[Json, ...] = (None, False, "false", "False", "")
 
 Context = Mapping[str, Json]
 Rule = Callable[[Json, Json, Context], bool]
 """(asked, found, the settings asked for together with it) -> legal."""
 
 
-def same(setting: str, left: Json, right: Json) -> bool:
-    """Whether two witnesses say the same: `"8"` and 8, `0.90` and 0.9, JSON by content, off in all its forms."""
-    if left in REDACTED or right in REDACTED:
-        return True  # one of the two is kept secret, so nothing can be said against it
-    kind = flags.kind(setting)
-    if kind in {"switch", "toggle"} or (kind == "" and isinstance(left, bool) != isinstance(right, bool)):
-        return _switched(left) == _switched(right)
-    if kind == "str" and isinstance(left, str) and isinstance(right, str):
-        return left == right
-    if kind == "list":
-        left, right = _listed(left), _listed(right)
-    return _plainly(left) == _plainly(right)
-
-
-def _switched(value: Json) -> object:
-    if value in _OFF:
-        return False
-    return True if value in (True, "true", "True") else value
-
-
-def _listed(value: Json) -> Json:
-    if isinstance(value, str) and isinstance(parsed := plain(typed(value)), list):
-        return parsed
-    return value if value is None or isinstance(value, list) else [value]
-
-
-def _plainly(value: Json) -> object:
-    """A form in which equal means equal: numbers as numbers, JSON text as what it says."""
-    if isinstance(value, bool) or value is None:
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return _number(str(value))
-    if isinstance(value, str):
-        text = value.strip()
-        if text[:1] in {"{", "["}:
-            try:
-                return _plainly(json.loads(text))
-            except (ValueError, RecursionError):
-                return text
-        return text.lower() if text.lower() in {"none", "null", "true", "false"} else _number(text)
-    if isinstance(value, list):
-        return [_plainly(one) for one in value]
-    return {key: _plainly(one) for key, one in value.items()}
-
-
-def _number(text: str) -> object:
-    if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?", text):
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
+WITHOUT_FIELD = frozenset(
+    {
+        "config",
+        "hybrid-kvcache-ratio",
+        "prefill-round-robin-balance",
+        "collect-tokens-histogram",
+        "enable-expert-distribution-metrics",
+        "enable-piecewise-cuda-graph",
+        "disable-piecewise-cuda-graph",
+        "enforce-piecewise-cuda-graph",
+        "enable-breakable-cuda-graph",
+    }
+)
+"""Flags that some version takes and has no field for: retired ones, and those that set another field."""
 
 
 def is_rewrite(setting: str, asked: Json, found: Json, context: Context) -> bool:
@@ -91,6 +47,8 @@ def is_rewrite(setting: str, asked: Json, found: Json, context: Context) -> bool
     if same(setting, asked, found) or asked == "auto":
         return True
     if any(rule(asked, found, context) for rule in RULES.get(setting, ())):
+        return True
+    if found is None and setting in WITHOUT_FIELD:
         return True
     if asked is None or (asked is False and flags.kind(setting) == "switch" and flags.resolves(setting)):
         default = flags.default(setting)
@@ -139,7 +97,7 @@ def _tree(asked: Json, found: Json, context: Context) -> bool:
 
 
 def _downloaded(asked: Json, found: Json, _: Context) -> bool:
-    """A hub name becomes the folder of its snapshot, a path loses its last slash, a link becomes its target."""
+    """A hub name becomes the folder of its snapshot, a relative path an absolute one, a last slash is lost."""
     if not isinstance(asked, str) or not isinstance(found, str):
         return False
     if asked.rstrip("/") == found.rstrip("/"):

@@ -46,7 +46,7 @@ def test_a_flag_that_is_too_new_says_from_when_on() -> None:
     )
 
 
-@pytest.mark.parametrize("version", ["0.5.11", "0.5.19.post1", None, "0.0.0.dev0", "?"])
+@pytest.mark.parametrize("version", ["0.5.11", "0.5.19.post1", None, "0.0.0.dev0", "?", "0.5.20+ddtree"])
 def test_a_flag_that_is_there_or_cannot_be_judged_is_not_called_removed(version: str | None) -> None:
     assert SGLANG.removed("speculative-dflash-draft-window-size", version) is None
     assert SGLANG.removed("speculative-ddtree-budget", version) is None

@@ -41,6 +41,10 @@ def test_a_value_is_heard_also_in_a_log_with_gaps() -> None:
         (journal(READY, whole=False), "the middle of the log was left out"),
         (journal("Load weight begin.", ""), "a line of the log was read without its text"),
         (journal("INFO: x"), "the engine has not printed its settings yet, or its log level hides them"),
+        (
+            journal(f"<a logger's own prefix> {READY}"),
+            "the engine has not printed its settings yet, or its log level hides them",
+        ),
         (journal("server_args={broken", READY), "the server_args line cannot be read"),
     ],
 )

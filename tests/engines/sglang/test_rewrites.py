@@ -91,6 +91,8 @@ def test_two_values_are_two(setting: str, left: Json, right: Json) -> None:
         ("lora-paths", ["a=/x"], [{"lora_name": "a", "lora_path": "/x"}], {}),
         ("random-seed", None, 31584634, {}),
         ("tp-size", None, 1, {}),
+        ("disable-piecewise-cuda-graph", True, None, {}),
+        ("config", "c.yaml", None, {}),
     ],
 )
 def test_what_the_engine_does_by_itself_is_legal(
