@@ -1,0 +1,209 @@
+"""`--dflash-write-profile`: a first profile from what a host shows.
+
+Law: reads one host, writes one file that does not exist yet; runs no check and changes no host.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from pytest_dflash import activation, levels
+from pytest_dflash.engines.registry import recognise
+from pytest_dflash.errors import EndpointError, HostError, NotServing, UsageError
+from pytest_dflash.facts.collector import Collector
+from pytest_dflash.facts.nvidia import Gpu
+from pytest_dflash.facts.reading import Reading, Value
+from pytest_dflash.facts.sockets import LISTENER_OWNERS, Owner
+from pytest_dflash.host_run import HostRun
+from pytest_dflash.profile.loader import LoadedProfile
+from pytest_dflash.profile.recorder import Recorded, RecordedGpu, record
+from pytest_dflash.profile.schema import Profile, Service
+from pytest_dflash.reach import Reach
+
+T = TypeVar("T")
+UNIT_KEY = "service.unit"
+
+
+def write(config: pytest.Config) -> int:
+    """Writes the profile and says what to do with it.
+
+    Raises:
+        pytest.UsageError: It cannot be written, with what to do instead.
+    """
+    try:
+        path = _write(config)
+    except (UsageError, HostError, EndpointError) as error:
+        remedy = getattr(error, "remedy", "")
+        raise pytest.UsageError(
+            f"--dflash-write-profile: {error}" + (f". {remedy}" if remedy else "")
+        ) from None
+    sys.stdout.write(
+        f"wrote {path}: read it, mend it, then set reviewed = true\n"
+        f"next: pytest --host={config.option.dflash_hosts[0]} --dflash-profile={path} suites/\n"
+    )
+    return 0
+
+
+def _write(config: pytest.Config) -> Path:
+    path: Path = config.invocation_params.dir / config.option.dflash_write_profile
+    if path.exists():
+        raise UsageError(f"{path} exists and is not overwritten; name another file, or move it away")
+    targets = activation.named_hosts(config)
+    if len(targets) != 1:
+        raise UsageError(f"a profile is written from one host, found {len(targets)} in --host")
+    reach = Reach(targets[0], activation.connection_options(config.option), tuple(config.option.dflash_fault))
+    try:
+        text = record(
+            observed(reach, wanted_unit(config.option.dflash_expect), config.option.dflash_ready_timeout)
+        )
+    finally:
+        reach.close()
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+    return path
+
+
+def wanted_unit(expect: Sequence[str]) -> str | None:
+    """The unit that `--dflash-expect service.unit=…` names."""
+    units = [
+        text.partition("=")[2].strip("\"' ") for text in expect if text.partition("=")[0].strip() == UNIT_KEY
+    ]
+    return units[-1] if units else None
+
+
+def candidates(owners: Reading[Mapping[int, Owner]]) -> dict[str, str]:
+    """Units whose processes listen and run a known engine, with the engine's name."""
+    if not isinstance(owners, Value):
+        return {}
+    found: dict[str, str] = {}
+    for owner in owners.value.values():
+        engine, unit = recognise(owner.argv), unit_of(owner)
+        if engine is not None and unit is not None:
+            found[unit] = engine.name
+    return found
+
+
+def unit_of(owner: Owner) -> str | None:
+    """The systemd unit that a process belongs to, by its cgroup."""
+    return next((part for part in reversed(owner.cgroup.split("/")) if part.endswith(".service")), None)
+
+
+def observed(reach: Reach, unit: str | None, ready_timeout_s: float | None) -> Recorded:
+    """What the host shows of the unit; waits while the unit is loading.
+
+    Raises:
+        UsageError: No unit was named, and none or several run a known engine.
+    """
+    look = Collector(reach.connection, unit or "-.mount").collect([LISTENER_OWNERS])
+    found = candidates(look.reading(LISTENER_OWNERS))
+    if unit is None:
+        if len(found) != 1:
+            listed = ", ".join(sorted(found)) or "none"
+            raise UsageError(
+                f"which unit? Units that listen and run a known engine: {listed}; "
+                f"name it with --dflash-expect {UNIT_KEY}=NAME.service (root may be needed to see owners)"
+            )
+        unit = next(iter(found))
+    profile = Profile(service=Service(unit=unit, engine=found.get(unit, "sglang")))
+    loaded = LoadedProfile(profile, Path(), "", reviewed=True, sources={}, bases={})
+    run = HostRun(
+        reach.target.name,
+        reach,
+        loaded,
+        levels.Allowed(("read",)),
+        ready_timeout_s or profile.service.ready_timeout_s,
+    )
+    return shown(run)
+
+
+def shown(run: HostRun) -> Recorded:
+    """The facts of a unit as plain values."""
+    facts, chain = run.facts, run.chain
+    settings = chain.heard["process_argv"]
+    flags = dict(settings.value.values) if isinstance(settings, Value) else {}
+    serving = facts.serving
+    environ = value(serving.value.environ) if isinstance(serving, Value) else None
+    gpus = value(facts.gpus) or ()
+    packages, driver, toolkit = value(facts.packages), value(facts.driver), value(facts.toolkit)
+    listening = [each.address for each in value(facts.listeners) or () if each.port == facts.port]
+    window = next(
+        (
+            v
+            for w in reversed(chain.readings(run.dialect.window_setting))
+            if isinstance(v := value(w.reading), int)
+        ),
+        None,
+    )
+    native = value(chain.native_window())
+    return Recorded(
+        host=run.name,
+        unit=run.profile.service.unit,
+        engine=run.profile.service.engine,
+        served_model=served(run),
+        driver=driver.version if driver else None,
+        cuda_toolkit=value(toolkit.version) if toolkit else None,
+        compute_capability=next((c for gpu in gpus if (c := value(gpu.compute_capability))), None),
+        packages={name: v for name, v in (packages.versions if packages else {}).items() if name in TELLING},
+        gpus=[recorded_gpu(gpu) for gpu in gpus],
+        flags=lasting(flags, run),
+        environment=lasting(environ or {}, run),
+        window_tokens=window if window is not None else native,
+        window_via="flag" if window is not None else "native",
+        bind=listening[0] if listening else None,
+        key_required=None,
+    )
+
+
+def lasting(values: Mapping[str, T], run: HostRun) -> dict[str, T]:
+    """Without what is of this one rehearsal: its folder and its port, which the next one has anew."""
+    root = run.reach.connection.root
+    if not root:
+        return dict(values)
+    folder = str(Path(root).parent)
+    return {name: v for name, v in values.items() if folder not in str(v) and name != "port"}
+
+
+TELLING = frozenset(
+    {"torch", "triton", "sglang", "vllm", "sgl-kernel", "sglang-kernel", "transformers"}
+    | {
+        "flashinfer-python",
+        "flashinfer-cubin",
+        "flashinfer-jit-cache",
+        "nvidia-nccl-cu12",
+        "nvidia-nccl-cu13",
+        "xgrammar",
+    }
+)
+"""Packages whose version decides how an engine runs."""
+
+
+def served(run: HostRun) -> str | None:
+    """The model that the service offers, where it serves."""
+    try:
+        models = value(run.service.models())
+    except (NotServing, EndpointError, HostError):
+        return None
+    return models[0] if models else None
+
+
+def recorded_gpu(gpu: Gpu) -> RecordedGpu:
+    """A GPU as plain values."""
+    return RecordedGpu(
+        name=value(gpu.name),
+        pcie_generation=value(gpu.pcie_generation_max),
+        pcie_width=value(gpu.pcie_width_max),
+        power_limit_w=value(gpu.power_limit_w),
+    )
+
+
+def value(reading: Reading[T]) -> T | None:
+    """What a source said, or None."""
+    return reading.value if isinstance(reading, Value) else None
