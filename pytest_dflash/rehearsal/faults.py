@@ -112,8 +112,14 @@ _ALL = (
     Fault(
         "nothing-logged-yet",
         "read",
-        ("endpoint.serves", "window.reaches_draft_runner", "flags.in_force", "flags.no_drift", "flags.none_ignored",
-         "exposure.bind", "exposure.key_required"),
+        (
+            "endpoint.serves",
+            "window.reaches_draft_runner",
+            "flags.in_force",
+            "flags.no_drift",
+            "flags.none_ignored",
+            "exposure.bind",
+        ),
         "the process loads for ever: active, first lines logged, port closed",
         before=_switch(load_hangs=True),
         settled_by="Load weight begin",
@@ -137,7 +143,7 @@ _ALL = (
     Fault(
         "active-not-serving",
         "read",
-        ("endpoint.serves", "flags.in_force", "exposure.bind", "exposure.key_required"),
+        ("endpoint.serves", "flags.in_force", "flags.no_drift", "exposure.bind"),
         "the unit is active and its process alive, but nobody listens any more",
         before=_switch(dies_inside=True),
         settled_by="Scheduler hit an exception",
