@@ -82,7 +82,7 @@ def test_a_process_that_never_holds_still_is_said_to(connection: Connection, tmp
 def test_a_host_that_drops_gives_what_was_complete_and_the_reason(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_dflash.facts.connection.GRACE_S", 0)
+    monkeypatch.setattr("pytest_dflash.facts.shell.GRACE_S", 0)
     connection.deadline_s = 1
     slow = Probe("slow", "sleep 60", lambda reply: Value(reply.text))
     taken = Collector(connection, "a.service").collect([ECHO, slow])

@@ -46,7 +46,7 @@ def test_a_long_script_has_no_limit() -> None:
 def test_a_late_command_is_ended_with_all_its_children_and_what_it_said_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_dflash.facts.connection.GRACE_S", 0)
+    monkeypatch.setattr("pytest_dflash.facts.shell.GRACE_S", 0)
     connection = open_connection(parse_spec("local://"), deadline_s=0.5)
     with pytest.raises(CommandTimeout, match="a command on local did not come to its end within") as late:
         connection.run(f"echo so far; sleep 985 & echo $! >'{tmp_path}/pid'; wait")

@@ -8,7 +8,7 @@ from pytest_dflash.facts.preflight import COMPLAINTS, lost, unreachable
 from pytest_dflash.facts.target import parse_spec
 
 SAID = {
-    "@@@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\nHost key verification failed.": "is not the one",
+    "@@@\n@  WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!  @\nHost key verification failed.": "is not the one",
     "No ED25519 host key is known for gpu1 and you have requested strict checking.\nHost key verification failed.": "is not known",
     "Host key verification failed.": "the host key of gpu1:2222 is not known here",
     "Bad owner or permissions on /home/me/.ssh/config": "ssh refuses its config",
@@ -40,7 +40,7 @@ SAID = {
     "Error response from daemon: container c0ffee is not running": "is not running",
     "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is it running?": "does not answer this user",
     "permission denied while trying to connect to the Docker daemon socket": "does not answer this user",
-    'OCI runtime exec failed: unable to start container process: exec: "/bin/sh": stat /bin/sh: no such file or directory': "has no /bin/sh",
+    'OCI runtime exec failed: unable to start: exec: "/bin/sh": stat /bin/sh: no such file or directory': "has no /bin/sh",
     "bash: /bin/sh: Permission denied": "gives no permission",
 }
 
