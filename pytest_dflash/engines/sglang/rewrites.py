@@ -46,6 +46,8 @@ def is_rewrite(setting: str, asked: Json, found: Json, context: Context) -> bool
     """
     if same(setting, asked, found) or asked == "auto":
         return True
+    if isinstance(asked, str) and found in RENAMED.get(setting, {}).get(asked, ()):
+        return True
     if any(rule(asked, found, context) for rule in RULES.get(setting, ())):
         return True
     if found is None and setting in WITHOUT_FIELD:
@@ -148,6 +150,11 @@ def _pages_of_backend(_: Json, found: Json, context: Context) -> bool:
     return any(isinstance(name, str) and found in _PAGES.get(name, ()) for name in names)
 
 
+def _all_ranks(_: Json, found: Json, context: Context) -> bool:
+    """Experts that travel between the ranks are spread over all of them."""
+    return found == context.get("tp-size") and context.get("moe-a2a-backend") not in (None, "none")
+
+
 def _speculating(_: Json, found: Json, context: Context) -> bool:
     return found is True and bool(_algorithm(context))
 
@@ -161,6 +168,23 @@ def _same_path_list(asked: Json, found: Json, _: Context) -> bool:
     return isinstance(asked, list) and isinstance(found, list | dict) and len(asked) == len(found)
 
 
+_BACKENDS: Mapping[str, tuple[Json, ...]] = {
+    "nsa": ("dsa",),
+    "compressed": ("dsv4",),
+    "tokenspeed_mla": ("cutedsl_mla", "trtllm_mla"),
+}
+RENAMED: Mapping[str, Mapping[str, tuple[Json, ...]]] = {
+    "attention-backend": _BACKENDS,
+    "decode-attention-backend": _BACKENDS,
+    "prefill-attention-backend": _BACKENDS,
+    "speculative-draft-attention-backend": _BACKENDS,
+    "kv-cache-dtype": {"bf16": ("bfloat16",)},
+    "quantization": {"unquant": (None,)},
+    "speculative-draft-model-quantization": {"unquant": (None,)},
+    "moe-runner-backend": {"megamoe": ("auto",)},
+}
+"""Values that have a newer name, by setting and old name. Source: arg_groups/serving_hook.py of 0.5.23."""
+
 RULES: Mapping[str, tuple[Rule, ...]] = {
     "speculative-algorithm": (_upper,),
     "speculative-num-steps": (_one_for_blocks,),
@@ -172,6 +196,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     "chunked-prefill-size": (_over_ranks,),
     "schedule-conservativeness": (_eased,),
     "page-size": (_pages_of_backend,),
+    "ep-size": (_all_ranks,),
     "disable-overlap-schedule": (_speculating,),
     "enable-mixed-chunk": (_not_mixed,),
     "lora-paths": (_same_path_list,),

@@ -93,6 +93,9 @@ def test_two_values_are_two(setting: str, left: Json, right: Json) -> None:
         ("tp-size", None, 1, {}),
         ("disable-piecewise-cuda-graph", True, None, {}),
         ("config", "c.yaml", None, {}),
+        ("attention-backend", "nsa", "dsa", {}),
+        ("quantization", "unquant", None, {}),
+        ("ep-size", 1, 8, {"tp-size": 8, "moe-a2a-backend": "deepep"}),
     ],
 )
 def test_what_the_engine_does_by_itself_is_legal(
@@ -116,6 +119,8 @@ def test_what_the_engine_does_by_itself_is_legal(
         ("attention-backend", "triton", "flashinfer", {}),
         ("tp-size", None, 8, {}),
         ("tp-size", 8, 1, {}),
+        ("ep-size", 1, 8, {"tp-size": 8}),
+        ("quantization", "fp8", None, {}),
         ("model-path", "/a/target", "/b/target", {}),
         ("chunked-prefill-size", 8192, 4096, {}),
         ("page-size", 1, 64, {"attention-backend": "triton"}),
