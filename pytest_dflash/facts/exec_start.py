@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_dflash.facts.unit_syntax import BLANK, Assignment, Word, first_word, resolve, words
+from pytest_dflash.facts.unit_syntax import BLANK, Assignment, Word, first_word, resolve, split_variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +127,13 @@ def expand(argv: Sequence[str], environment: Mapping[str, str]) -> tuple[str, ..
     """Arguments with variables put in, as systemd does it right before it starts the process.
 
     `$NAME` as a word of its own is split at blanks and may vanish; `${NAME}` anywhere is put in as it is;
-    `$$` is a dollar; `$NAME` inside a longer word stays. Source: systemd.service(5), "Command lines".
+    `$$` is a dollar; `$NAME` inside a longer word stays, and so does a shell's `${NAME:-default}`.
+    Seen on systemd 252; source: systemd.service(5), "Command lines".
     """
     expanded: list[str] = []
     for word in argv:
         if word.startswith("$") and word[1:2] not in {"{", "$"}:
-            expanded += [part.text for part in words(environment.get(word[1:], "").replace("\\", "\\\\"))]
+            expanded += split_variable(environment.get(word[1:], ""))
         else:
             expanded.append(_braced(word, environment))
     return tuple(expanded)
@@ -146,7 +147,7 @@ def _braced(word: str, environment: Mapping[str, str]) -> str:
         closing = word.find("}", dollar) if word.startswith("${", dollar) else -1
         if word.startswith("$$", dollar):
             out, position = out + "$", dollar + 2
-        elif closing >= 0:
+        elif closing >= 0 and ":" not in word[dollar:closing]:
             out, position = out + environment.get(word[dollar + 2 : closing], ""), closing + 1
         else:
             out, position = out + "$", dollar + 1

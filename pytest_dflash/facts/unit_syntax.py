@@ -118,8 +118,16 @@ def _unescape(value: str, position: int) -> tuple[bytes, int] | None:
     return bytes([code]) if is_byte else chr(code).encode(), len(match[0])
 
 
-def first_word(value: str, position: int) -> tuple[Word | None, int]:
-    """The word at or after `position`, by systemd's quoting, and where the next one may begin."""
+def _taken(value: str, position: int) -> tuple[bytes, int]:
+    letter = value[position : position + 1]
+    return letter.encode("utf-8", "replace"), len(letter)
+
+
+def first_word(value: str, position: int, *, escapes: bool = True) -> tuple[Word | None, int]:
+    """The word at or after `position`, by systemd's quoting, and where the next one may begin.
+
+    Without `escapes` a backslash takes the next character as it is.
+    """
     start = _after_blanks(value, position)
     if start >= len(value):
         return None, start
@@ -129,7 +137,7 @@ def first_word(value: str, position: int) -> tuple[Word | None, int]:
         letter = value[position]
         position += 1
         if letter == "\\":
-            known = _unescape(value, position)
+            known = _unescape(value, position) if escapes else _taken(value, position)
             strange = strange or known is None
             taken, length = known or (b"\\", 0)
             word += taken
@@ -156,6 +164,14 @@ def words(value: str) -> Iterator[Word]:
     while word is not None and not word.broken:
         yield word
         word, position = first_word(value, position)
+
+
+def split_variable(value: str) -> Iterator[str]:
+    """The words of a variable's value, as `$NAME` is split: quotes are taken off, an open one is forgiven."""
+    word, position = first_word(value, 0, escapes=False)
+    while word is not None:
+        yield word.text
+        word, position = first_word(value, position, escapes=False)
 
 
 def unescape_name(text: str) -> str:

@@ -189,12 +189,15 @@ def test_what_systemd_ignores_is_ignored(text: str) -> None:
         (("a", "$$ONE", "$$"), ("a", "$ONE", "$")),
         (("a", "${ONE"), ("a", "${ONE")),
         (("a", "--x=${ONE}"), ("a", "--x=one")),
+        (("a", "${ONE:-d}"), ("a", "${ONE:-d}")),
+        (("a", "$ONE/x", "$"), ("a",)),
+        (("a", "$ODD"), ("a", "a\\", "xty", "its open")),
     ],
 )
 def test_variables_are_put_in_as_systemd_does_before_the_start(
     argv: tuple[str, ...], expanded: tuple[str, ...]
 ) -> None:
-    assert expand(argv, {"ONE": "one", "TWO": "1 '2 3'"}) == expanded
+    assert expand(argv, {"ONE": "one", "TWO": "1 '2 3'", "ODD": 'a\\\\ x\\ty it"s open'}) == expanded
 
 
 @given(st.text(max_size=200), st.text(alphabet="$%\\\"' ;[]=\nA", max_size=60))
