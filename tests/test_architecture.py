@@ -1,0 +1,55 @@
+"""Who may act on the world: the modules that ARCHITECTURE.md names, and no other."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "pytest_dflash"
+ACTING = {"socket", "subprocess", "testinfra", "openai", "httpx", "httpx2", "tenacity", "time", "threading", "asyncio", "urllib.request"}
+AGENTS = {
+    "facts/connection.py",  # runs commands over there, tunnels
+    "facts/collector.py",  # waits between torn readings
+    "lifecycle/readiness.py",  # waits
+    "endpoint/client.py",  # asks the service
+    "endpoint/service.py",  # tries whether a port accepts
+    "activation.py",  # seconds on the terminal
+}
+
+
+def imported(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, f"{node.module}.{node.names[0].name}"}
+    return {each for name in found for each in (name, name.partition(".")[0])}
+
+
+def modules() -> list[str]:
+    return sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("module", [m for m in modules() if not m.startswith("rehearsal/") and m not in AGENTS])
+def test_only_agents_import_what_acts_on_the_world(module: str) -> None:
+    assert imported(PACKAGE / module) & ACTING == set()
+
+
+def test_every_agent_is_there_and_acts() -> None:
+    for agent in AGENTS:
+        assert imported(PACKAGE / agent) & ACTING, f"{agent} acts no more: take it off the list"
+
+
+@pytest.mark.parametrize("module", [m for m in modules() if not m.endswith("__init__.py")])
+def test_a_module_opens_with_its_law(module: str) -> None:
+    docstring = ast.get_docstring(ast.parse((PACKAGE / module).read_text())) or ""
+    assert "Law:" in docstring, f"{module} does not say what may live there"
+
+
+@pytest.mark.parametrize("module", modules())
+def test_a_module_is_one_noun_and_not_two(module: str) -> None:
+    lines = (PACKAGE / module).read_text().count("\n")
+    assert lines <= 420, f"{module} has {lines} lines"
