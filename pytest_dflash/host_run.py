@@ -45,6 +45,8 @@ from pytest_dflash.redaction import Redactor
 from pytest_dflash.witness.chain import Chain, Sources
 
 LAST_LINES = 8
+ANSWER_S = 10.0
+"""How long a passive route may take before the service counts as one that does not answer."""
 
 
 @dataclass
@@ -67,6 +69,7 @@ class HostRun:
     tell: Callable[[str], None] = lambda _line: None
     carriers: dict[str, str] = field(default_factory=dict)
     unreachable: bool = False
+    url: str | None = None
 
     @property
     def profile(self) -> Profile:
@@ -115,15 +118,30 @@ class HostRun:
     def _settle(self) -> tuple[Facts, Settled]:
         facts = self._facts(ALL)
         first = observe(facts, self.dialect)
-        if not standing(first).phase.transient:
-            return facts, Settled(standing(first).phase, first, 0.0, standing(first).why)
-        looks: list[Observation] = [first]
+        now = standing(first)
+        settled = Settled(now.phase, first, 0.0, now.why)
+        if now.phase.transient:
+            looks = [first]
 
-        def look() -> Observation:
-            return looks.pop() if looks else observe(self._facts(ALIVE, passive=False), self.dialect)
+            def look() -> Observation:
+                return looks.pop() if looks else observe(self._facts(ALIVE, passive=False), self.dialect)
 
-        settled = wait_until_settled(look, timeout_s=self.ready_timeout_s, progress=self.tell)
-        return self._facts(ALL), settled
+            settled = wait_until_settled(look, timeout_s=self.ready_timeout_s, progress=self.tell)
+            facts = self._facts(ALL)
+        return facts, self._answering(facts, settled) if settled.phase is Phase.READY else settled
+
+    def _answering(self, facts: Facts, settled: Settled) -> Settled:
+        """The same, once a passive route has answered: a stopped process keeps its port and its ready line."""
+        try:
+            with self._client(self._url(facts), self.key, ANSWER_S) as client:
+                client.get(service.MODELS)
+        except EndpointError as error:
+            seen = observe(facts, self.dialect, answers=False)
+            now = standing(seen)
+            return Settled(now.phase, seen, settled.waited_s, f"{now.why}: {error}")
+        except HostError:
+            pass  # no way leads there; whoever asks for the service is told
+        return settled
 
     def _facts(self, probes: Any, *, passive: bool = True) -> Facts:
         named = named_files(self.dialect.file_flags, self.dialect.folder_flags)
@@ -160,18 +178,20 @@ class HostRun:
         facts, settled = self.settled
         if settled.phase is not Phase.READY:
             raise NotServing(f"{self.profile.service.unit} does not serve: {settled.why}")
-        return self._service(facts, settled.why)
+        url = self._url(facts)
+        return Service(self._client(url, self.key), self._client(url, None), facts.port, settled.why)
 
-    def _service(self, facts: Facts, why: str) -> Service:
-        endpoint = self.profile.endpoint
-        url = endpoint.url or self._url(facts)
-        model = self.profile.service.served_model
-        client, keyless = (
-            Client(url, key=key, ca_file=endpoint.ca_file, served_model=model) for key in (self.key, None)
-        )
-        return Service(client, keyless, facts.port, why)
+    def _client(self, url: str, key: str | None, deadline_s: float = 30.0) -> Client:
+        endpoint, model = self.profile.endpoint, self.profile.service.served_model
+        return Client(url, key=key, ca_file=endpoint.ca_file, served_model=model, deadline_s=deadline_s)
 
     def _url(self, facts: Facts) -> str:
+        """Where the service is asked: found once, since a tunnel is opened for it where it must be."""
+        if self.url is None:
+            self.url = self.profile.endpoint.url or self._found(facts)
+        return self.url
+
+    def _found(self, facts: Facts) -> str:
         listeners, port = facts.listeners, facts.port
         connection = self.reach.connection
         found = (
