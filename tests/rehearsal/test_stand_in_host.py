@@ -50,6 +50,15 @@ def test_its_proc_shows_the_real_process_in_the_units_cgroup(healthy: StandInHos
     assert str(pid) in group.read_text("ascii").split()
 
 
+def test_its_workers_hide_the_arguments_behind_their_titles(healthy: StandInHost) -> None:
+    group = healthy.root / "sys/fs/cgroup/system.slice" / healthy.unit / "cgroup.procs"
+    pids = [int(pid) for pid in group.read_text("ascii").split()]
+    titles = [(healthy.root / f"proc/{pid}/cmdline").read_bytes().rstrip(b"\0") for pid in pids]
+
+    assert titles[1:] == [b"sglang::scheduler_TP%d" % rank for rank in range(8)] + [b"sglang::detokenizer"]
+    assert pids[0] == main_pid(healthy)
+
+
 def test_its_commands_are_found_first_on_path(healthy: StandInHost) -> None:
     path = f"{healthy.bin}:{os.environ['PATH']}"
     answer = subprocess.run(
@@ -75,13 +84,15 @@ def test_a_reader_that_has_enough_is_no_error(healthy: StandInHost) -> None:
 
 def test_close_leaves_no_process_and_no_folder(start_host: Callable[..., StandInHost]) -> None:
     host = start_host()
-    pid = main_pid(host)
-    assert is_alive(pid)
+    group = host.root / "sys/fs/cgroup/system.slice" / host.unit / "cgroup.procs"
+    pids = [int(pid) for pid in group.read_text("ascii").split()]
+    assert len(pids) == 10
+    assert all(is_alive(pid) for pid in pids)
 
     host.close()
     host.close()
 
-    assert wait_until(lambda: not is_alive(pid))
+    assert wait_until(lambda: not any(is_alive(pid) for pid in pids))
     assert not host.folder.exists()
 
 

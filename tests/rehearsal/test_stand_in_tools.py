@@ -165,11 +165,15 @@ def test_nvidia_smi_names_a_field_that_it_does_not_know(healthy: StandInHost) ->
     assert (status, stdout.strip()) == (2, 'Field "colour" is not a valid field to query.')
 
 
-def test_only_the_units_process_computes_on_the_gpus(healthy: StandInHost) -> None:
-    pid = healthy.tool("systemctl", "show", "-p", "MainPID", "--value", healthy.unit).strip()
-    text = healthy.tool("nvidia-smi", "--query-compute-apps=gpu_uuid,pid", "--format=csv,noheader,nounits")
+def test_one_scheduler_of_the_unit_computes_on_each_gpu(healthy: StandInHost) -> None:
+    text = healthy.tool(
+        "nvidia-smi", "--query-compute-apps=pid,process_name", "--format=csv,noheader,nounits"
+    )
+    rows = [line.split(", ") for line in text.splitlines()]
+    group = healthy.root / "sys/fs/cgroup/system.slice" / healthy.unit / "cgroup.procs"
 
-    assert [line.split(", ")[1] for line in text.splitlines()] == [pid] * 8
+    assert [title for _, title in rows] == [f"sglang::scheduler_TP{rank}" for rank in range(8)]
+    assert {pid for pid, _ in rows} < set(group.read_text("ascii").split())
 
 
 def test_ss_shows_the_units_port_with_its_owner(healthy: StandInHost) -> None:

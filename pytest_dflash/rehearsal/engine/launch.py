@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from . import arguments, log, mischief, startup
+from . import arguments, log, mischief, startup, workers
 from .model import Parrot
 from .scheduler import Scheduler
 from .server import Engine, Server
@@ -35,6 +35,7 @@ def main(argv: Sequence[str]) -> int:
     if wrong.window_dropped:
         warnings.append(arguments.window_warning(fields["speculative_algorithm"]))
     engine = Engine(Scheduler(fields, Parrot()), argv, wrong)
+    workers.start(fields)
     signal.signal(signal.SIGTERM, _on_terminate(engine))
     server = _start(engine, warnings)
     if server is None:

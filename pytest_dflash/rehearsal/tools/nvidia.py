@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dflash.rehearsal.tools import Answer, unknown
@@ -55,15 +56,21 @@ def smi(argv: Sequence[str], manager: Manager) -> Answer:
 
 
 def _processes(table: Sequence[Mapping[str, str]], manager: Manager) -> list[dict[str, str]]:
-    process = manager.service.process
-    if process is None:
-        return []
-    name = manager.service.command[0]
+    """One scheduler on each card, as far as they run."""
+    titles = {pid: Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").decode() for pid in manager.pids()}
+    schedulers = [(pid, title) for pid, title in titles.items() if title.startswith("sglang::scheduler")]
     return [
-        {"gpu_uuid": card["uuid"], "gpu_name": card["name"], "pid": str(process.pid), "process_name": name,
-         "name": name, "used_memory": card["memory.used"], "used_gpu_memory": card["memory.used"]}
-        for card in table
-    ]  # fmt: skip
+        {
+            "gpu_uuid": card["uuid"],
+            "gpu_name": card["name"],
+            "pid": str(pid),
+            "process_name": title,
+            "name": title,
+            "used_memory": card["memory.used"],
+            "used_gpu_memory": card["memory.used"],
+        }
+        for card, (pid, title) in zip(table, schedulers, strict=False)
+    ]
 
 
 def _rows(names: Sequence[str], rows: Sequence[Mapping[str, str]]) -> Answer:
