@@ -63,7 +63,7 @@ class LatencyProxy:
                 await on_the_way.put((loop.time() + self._one_way_s, data))
 
         taking = asyncio.create_task(take())
-        with contextlib.suppress(OSError):
+        try:
             while True:
                 due, data = await on_the_way.get()
                 await asyncio.sleep(max(0.0, due - loop.time()))
@@ -71,40 +71,41 @@ class LatencyProxy:
                     break
                 sink.write(data)
                 await sink.drain()
-        taking.cancel()
-        sink.close()
+            sink.close()
+        except OSError:
+            sink.transport.abort()
+        except asyncio.CancelledError:
+            sink.transport.abort()
+            raise
+        finally:
+            taking.cancel()
 
 
 @contextmanager
 def latency(host: str, port: int, delay_ms: float) -> Iterator[LatencyProxy]:
     """A running proxy in a thread of its own."""
     proxy = LatencyProxy(host, port, delay_ms)
-    loop = asyncio.new_event_loop()
     ready = threading.Event()
+    loop: asyncio.AbstractEventLoop | None = None
+    stop = asyncio.Event()
 
     async def serve() -> None:
+        nonlocal loop
+        loop = asyncio.get_running_loop()
         server = await proxy.start()
         ready.set()
-        with contextlib.suppress(asyncio.CancelledError):
-            await server.serve_forever()
+        await stop.wait()
+        server.close()  # connections that are still open are cancelled by `asyncio.run`
 
-    def run() -> None:
-        with contextlib.suppress(asyncio.CancelledError):
-            loop.run_until_complete(serving)
-
-    serving = loop.create_task(serve())
-    thread = threading.Thread(target=run, daemon=True)
+    thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
     thread.start()
     ready.wait(10)
     try:
         yield proxy
     finally:
-        loop.call_soon_threadsafe(serving.cancel)
+        if loop:
+            loop.call_soon_threadsafe(stop.set)
         thread.join(10)
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        loop.run_until_complete(asyncio.sleep(0))
-        loop.close()
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from pytest_dflash.facts.preflight import COMPLAINTS, lost, unreachable
 from pytest_dflash.facts.target import parse_spec
 
 SAID = {
-    "@@@\n@  WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!  @\nHost key verification failed.": "is not the one",
+    "@\n@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!  @\nHost key verification failed.": "is not the one",
     "No ED25519 host key is known for gpu1 and you have requested strict checking.\nHost key verification failed.": "is not known",
     "Host key verification failed.": "the host key of gpu1:2222 is not known here",
     "Bad owner or permissions on /home/me/.ssh/config": "ssh refuses its config",
