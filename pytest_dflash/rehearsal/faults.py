@@ -118,7 +118,6 @@ _ALL = (
             "flags.in_force",
             "flags.no_drift",
             "flags.none_ignored",
-            "exposure.bind",
         ),
         "the process loads for ever: active, first lines logged, port closed",
         before=_switch(load_hangs=True),
@@ -143,7 +142,7 @@ _ALL = (
     Fault(
         "active-not-serving",
         "read",
-        ("endpoint.serves", "flags.in_force", "flags.no_drift", "exposure.bind"),
+        ("endpoint.serves", "flags.in_force", "flags.no_drift"),
         "the unit is active and its process alive, but nobody listens any more",
         before=_switch(dies_inside=True),
         settled_by="Scheduler hit an exception",
