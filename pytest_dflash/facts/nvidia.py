@@ -225,6 +225,8 @@ def _gpu(row: Mapping[str, str]) -> Gpu:
 
 def _parse_gpus(reply: Reply) -> Reading[tuple[Gpu, ...]]:
     command = "nvidia-smi --query-gpu"
+    if reply.text.startswith(smi.NO_DEVICE):
+        return Absent(smi.NO_DEVICE)
     lines = reply.text.splitlines()
     asked = (
         lines.pop(0).removeprefix("fields=").split(",") if lines and lines[0].startswith("fields=") else []
@@ -241,6 +243,8 @@ def _parse_gpus(reply: Reply) -> Reading[tuple[Gpu, ...]]:
 
 def _parse_processes(reply: Reply) -> Reading[tuple[GpuProcess, ...]]:
     command = "nvidia-smi --query-compute-apps"
+    if reply.text.startswith(smi.NO_DEVICE):
+        return Absent(smi.NO_DEVICE)
     answer = smi.take_apart(reply.text.splitlines(), 4)
     if reply.rc or answer.rc:
         return smi.silence(reply, answer, command)

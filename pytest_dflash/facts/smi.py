@@ -15,6 +15,9 @@ from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 
 T = TypeVar("T")
 
+NO_DEVICE = "no NVIDIA device on the PCI bus, no nvidia-smi, no driver"
+"""What a host without any NVIDIA GPU says: Absent, which is more than not being heard."""
+
 # A process that hangs in the driver (state D) dies of no signal, and `timeout` would wait for it for ever.
 # So the question runs in the background and only its output is waited for; its last line is its exit status.
 ASK = r"""
@@ -28,8 +31,17 @@ stuck() {
         echo "in state D: $stuck_name, pid $stuck_pid"
     done
 }
-command -v nvidia-smi >/dev/null || { echo 'nvidia-smi is not on PATH' >&2; exit 127; }
-"""
+command -v nvidia-smi >/dev/null || {
+    # Vendor 0x10de is NVIDIA. Without nvidia-smi, only a readable bus without it proves that there is no GPU.
+    if [ -d "$R/sys/bus/pci/devices" ] && [ ! -e "$R/proc/driver/nvidia" ] &&
+        ! grep -qs 0x10de "$R"/sys/bus/pci/devices/*/vendor; then
+        echo '@NONE@'
+        exit 0
+    fi
+    echo 'nvidia-smi is not on PATH' >&2
+    exit 127
+}
+""".replace("@NONE@", NO_DEVICE)
 """sh: `ask SECONDS COMMAND` and `stuck`, which names processes in state D. Ends with 127 without nvidia-smi."""
 
 _NOT_THERE = re.compile(r"\[?(N/A|Not Supported|Not Available|Not Applicable)\]?", re.IGNORECASE)

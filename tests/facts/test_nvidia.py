@@ -131,3 +131,13 @@ def test_a_gpu_without_uuid_goes_by_its_bus_address(ask: Ask) -> None:
     reading = ask(GPUS, f"echo '{', '.join(cells)}'")
     assert isinstance(reading, Value)
     assert reading.value[0].label == "7"
+
+
+def test_a_host_without_any_nvidia_device_has_no_gpu_and_that_is_heard() -> None:
+    reply = Reply(b"no NVIDIA device on the PCI bus, no nvidia-smi, no driver\n")
+    assert GPUS.parse(reply) == Absent("no NVIDIA device on the PCI bus, no nvidia-smi, no driver")
+    assert GPU_PROCESSES.parse(reply) == Absent("no NVIDIA device on the PCI bus, no nvidia-smi, no driver")
+
+
+def test_a_missing_nvidia_smi_beside_a_device_or_driver_stays_silent() -> None:
+    assert isinstance(GPUS.parse(Reply(b"", b"nvidia-smi is not on PATH\n", 127)), Silent)
