@@ -10,7 +10,7 @@ from pytest_dflash.rules import host as machine
 
 @check("host.xid")
 def test_the_kernel_reports_no_gpu_error_since_boot(facts: Facts) -> Judgement:
-    return machine.xid(facts.kernel)
+    return machine.xid(facts.kernel, facts.gpus)
 
 
 @check("host.disk_space")

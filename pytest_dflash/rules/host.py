@@ -26,8 +26,10 @@ SHARED_MEMORY_PER_GPU = 64 * 1024**2
 MEMORY_AVAILABLE = 0.02
 
 
-def xid(kernel: Reading[KernelJournal]) -> Judgement:
-    """No Xid line since boot."""
+def xid(kernel: Reading[KernelJournal], gpus: Gpus) -> Judgement:
+    """No Xid line since boot. A host without an NVIDIA GPU has no driver that could report one."""
+    if isinstance(gpus, Absent):
+        return not_applicable(f"no NVIDIA GPU that could report an Xid: {gpus.where}")
     judgement = compare(
         "kernel journal",
         kernel,

@@ -87,19 +87,13 @@ def red(document: dict[str, Any]) -> set[str]:
     return {check for check, outcome in outcomes(document).items() if outcome in {"fail", "unproven"}}
 
 
-# What this machine cannot show whatever runs on it: a container has no kernel journal, and no GPU is there.
-NO_GPU = {"host.xid", "gpu.foreign_processes"} | {
-    f"gpu.{name}" for name in ("ecc", "persistence_mode", "throttling", "mig")
-}
-
-
 @pytest.fixture(scope="module")
 def healthy(mini_host: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     yield run(mini_host, tmp_path_factory.mktemp("healthy"))
 
 
-def test_a_healthy_host_has_no_red_check_but_those_about_gpus(healthy: dict[str, Any]) -> None:
-    assert red(healthy) <= NO_GPU, healthy["stdout"][-3000:]
+def test_a_healthy_host_is_accepted(healthy: dict[str, Any]) -> None:
+    assert red(healthy) == set(), healthy["stdout"][-3000:]
 
 
 def test_the_window_is_followed_through_all_six_witnesses(healthy: dict[str, Any]) -> None:
@@ -189,7 +183,7 @@ def test_a_written_profile_passes_once_it_is_reviewed(mini_host: Service, tmp_pa
     assert ran.returncode == 0, ran.stdout + ran.stderr
     path.write_text(path.read_text().replace("reviewed = false", "reviewed = true"))
     document = run(mini_host, tmp_path)
-    assert red(document) <= NO_GPU, document["stdout"][-3000:]
+    assert red(document) == set(), document["stdout"][-3000:]
     assert outcomes(document)["window.reaches_draft_runner"] == "pass"
 
 
@@ -206,13 +200,12 @@ def test_an_unprivileged_user_gets_unproven_with_the_reason_and_never_a_wrong_pa
 
 def test_with_sudo_an_ordinary_user_sees_everything(mini_host: Service, tmp_path: Path) -> None:
     document = run(mini_host, tmp_path, "--sudo", user="admin")
-    assert red(document) <= NO_GPU, document["stdout"][-3000:]
+    assert red(document) == set(), document["stdout"][-3000:]
 
 
 def test_a_real_sglang_is_accepted(sglang_host: Service, tmp_path: Path) -> None:
     document = run(sglang_host, tmp_path)
-    # This engine runs on a CPU: it says itself that it falls back, and that is not hidden.
-    assert red(document) <= NO_GPU, document["stdout"][-5000:]
+    assert red(document) == set(), document["stdout"][-5000:]
     window = finding(document, "window.reaches_draft_runner")
     assert window["outcome"] == "pass"
     assert all(each["value"] == 32 for each in window["evidence"])
