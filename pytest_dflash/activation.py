@@ -11,20 +11,23 @@ import os
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_dflash import fixtures, levels
+from pytest_dflash import fixtures, levels, origins
+from pytest_dflash.engines.registry import DIALECTS
 from pytest_dflash.errors import UsageError
 from pytest_dflash.facts import target
 from pytest_dflash.facts.target import Target
 from pytest_dflash.findings import AREAS
 from pytest_dflash.gate import Gate
+from pytest_dflash.header import Header
 from pytest_dflash.host_run import RUNS, HostRun
 from pytest_dflash.outcome import RunOutcome
+from pytest_dflash.plan import Plan
 from pytest_dflash.profile import loader
+from pytest_dflash.profile.loader import LoadedProfile
 from pytest_dflash.reach import Reach
 from pytest_dflash.report import folder
 
@@ -46,8 +49,7 @@ def activate(config: pytest.Config) -> None:
 def _activate(config: pytest.Config) -> None:
     option = config.option
     targets = named_hosts(config)
-    typed = typed_words(config)
-    allowed = levels.parse(option.dflash_allow, typed)
+    allowed = levels.parse(option.dflash_allow, origins.typed_words(config))
     runs = host_runs(config, targets, allowed)
     config.stash[RUNS] = runs
     for area, about in AREAS.items():
@@ -59,22 +61,50 @@ def _activate(config: pytest.Config) -> None:
         run.tell = Progress(config, run.name)
     if hasattr(config, "workerinput"):
         manager.register(Worker(config, runs), "dflash-worker")
-        return
-    if option.collectonly or option.dflash_plan:
-        from pytest_dflash.plan import Plan  # noqa: PLC0415 - only for runs that touch nothing
-
+    elif touches_nothing(option):
+        manager.register(Header(config, runs, allowed, None), "dflash-header")
         if option.dflash_plan:
+            option.dist = "no"  # xdist would hand the tests out
             manager.register(Plan(runs, allowed), "dflash-plan")
-        return
-    directory = report_directory(config, targets)
-    option.htmlpath = option.htmlpath or str(directory / "report.html")
-    option.self_contained_html = True
-    option.xmlpath = option.xmlpath or str(directory / "junit.xml")
-    manager.register(RunOutcome(config, runs, allowed, directory, option.dflash_fault), "dflash-outcome")
+    else:
+        _report(config, targets, runs, allowed)
     if manager.hasplugin("xdist"):
         from pytest_dflash.distribution import Distribution  # noqa: PLC0415 - xdist is not a dependency
 
         manager.register(Distribution(config, list(runs)), "dflash-distribution")
+
+
+def _report(
+    config: pytest.Config, targets: Sequence[Target], runs: dict[str, HostRun], allowed: levels.Allowed
+) -> None:
+    """Makes the report folder, and lets pytest's own writers write there, unless a person told them where."""
+    option = config.option
+    path, _ = origins.report_folder(config)
+    names = [each.name for each in targets]
+    place = folder.named(path) if path else folder.default(config.rootpath, names, datetime.now(tz=UTC))
+    own = []
+    for attribute, name in (("htmlpath", "report.html"), ("xmlpath", "junit.xml")):
+        if not getattr(option, attribute, None):
+            setattr(option, attribute, str(place.path / name))
+            own.append(place.path / name)
+    option.self_contained_html = True
+    manager = config.pluginmanager
+    manager.register(Header(config, runs, allowed, place.path), "dflash-header")
+    manager.register(RunOutcome(config, runs, allowed, place, own, option.dflash_fault), "dflash-outcome")
+
+
+def touches_nothing(option: argparse.Namespace) -> bool:
+    """Whether this run reaches no host, so that there is nothing to report."""
+    asked = (
+        "collectonly",
+        "dflash_plan",
+        "setupplan",
+        "showfixtures",
+        "show_fixtures_per_test",
+        "markers",
+        "cacheshow",
+    )
+    return any(getattr(option, each, None) for each in asked)
 
 
 class Progress:
@@ -99,15 +129,19 @@ class Worker:
     def __init__(self, config: pytest.Config, runs: dict[str, HostRun]) -> None:
         self.config = config
         self.runs = runs
+        self.narrowed = False
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """The controller collects nothing, so that it is told."""
+        self.narrowed = self.narrowed or bool(items)
 
     def pytest_sessionfinish(self) -> None:
         """Closes and hands over."""
-        output: dict[str, Any] = {}
-        for name, run in self.runs.items():
+        for run in self.runs.values():
             run.close()
-            if run.touched:
-                output[name] = run.document()
-        self.config.workeroutput["dflash_hosts"] = output  # type: ignore[attr-defined]  # xdist's own attribute
+        told: dict[str, Any] = self.config.workeroutput  # type: ignore[attr-defined]  # xdist's own attribute
+        told["dflash_hosts"] = {name: run.document() for name, run in self.runs.items() if run.touched}
+        told["dflash_narrowed"] = self.narrowed
 
 
 def named_hosts(config: pytest.Config) -> list[Target]:
@@ -117,26 +151,19 @@ def named_hosts(config: pytest.Config) -> list[Target]:
             "--host and testinfra's --hosts name hosts twice; keep --host, which these suites use"
         )
     if not config.option.dflash_hosts:
-        raise UsageError("--dflash-fault stages faults in the rehearsal; add --host=rehearsal")
+        raise UsageError("--dflash-fault stages faults in the rehearsal only; add --host=rehearsal")
     targets = list(target.parse_specs(config.option.dflash_hosts))
     rehearsing = any(each.scheme == "rehearsal" for each in targets)
     if config.option.dflash_fault and not rehearsing:
         raise UsageError(
             "--dflash-fault stages faults in the rehearsal only, never on a host; use --host=rehearsal"
         )
+    if config.option.dflash_fault:
+        from pytest_dflash.rehearsal import faults  # noqa: PLC0415 - only where they are staged
+
+        for name in config.option.dflash_fault:
+            faults.named(name)
     return targets
-
-
-def typed_words(config: pytest.Config) -> Sequence[str]:
-    """The words of `--dflash-allow` that stand on the command line itself, not in addopts or the environment."""
-    worker = getattr(config, "workerinput", None)
-    arguments = worker["dflash_typed"] if worker else [str(each) for each in config.invocation_params.args]
-    words: list[str] = []
-    for position, argument in enumerate(arguments):
-        name, equals, value = argument.partition("=")
-        if name == "--dflash-allow":
-            words += (value if equals else "".join(arguments[position + 1 : position + 2])).split(",")
-    return [word.strip() for word in words]
 
 
 def host_runs(
@@ -146,62 +173,42 @@ def host_runs(
     option = config.option
     runs: dict[str, HostRun] = {}
     for each in targets:
-        paths = profile_paths(config, each)
+        paths, _ = origins.profiles(config, each)
         reach = Reach(each, connection_options(option), tuple(option.dflash_fault))
         for path in paths:
             loaded = loader.load(path, host=each.name, expect=option.dflash_expect)
+            usable(loaded)
             label = each.name if len(paths) == 1 else f"{each.name}/{loaded.profile.service.unit}"
             if label in runs:
                 raise UsageError(
-                    f"--dflash-profile: {path} and another one are for the same unit on {each.name}"
+                    f"--dflash-profile: {runs[label].loaded.path} and {path} are both for the unit "
+                    f"{loaded.profile.service.unit} on {each.name}; name one of them"
                 )
-            key = loaded.profile.endpoint.api_key_env
-            if key and not os.environ.get(key):
-                raise UsageError(
-                    f"{path}: endpoint.api_key_env: the variable {key} is not set here; export it first"
-                )
-            timeout = option.dflash_ready_timeout or loaded.profile.service.ready_timeout_s
+            timeout, _ = origins.ready_timeout(config, loaded)
             runs[label] = HostRun(label, reach, loaded, allowed, timeout)
     return runs
+
+
+def usable(loaded: LoadedProfile) -> None:
+    """Refuses a profile that this side cannot work with: an engine that nobody knows, a key that is not there."""
+    profile = loaded.profile
+    if profile.service.engine not in DIALECTS:
+        raise UsageError(
+            f"{loaded.path}: service.engine: {profile.service.engine!r} is not known; "
+            f"known engines: {', '.join(sorted(DIALECTS))}"
+        )
+    key = profile.endpoint.api_key_env
+    if key and not os.environ.get(key):
+        raise UsageError(
+            f"{loaded.path}: endpoint.api_key_env: the variable {key} is not set here; export it first"
+        )
 
 
 def connection_options(option: argparse.Namespace) -> dict[str, Any]:
     """Testinfra's options, as our connection takes them."""
     return {
-        "ssh_config": option.ssh_config,
-        "ssh_identity_file": option.ssh_identity_file,
-        "sudo": bool(option.sudo),
-        "sudo_user": option.sudo_user,
+        "ssh_config": getattr(option, "ssh_config", None),
+        "ssh_identity_file": getattr(option, "ssh_identity_file", None),
+        "sudo": bool(getattr(option, "sudo", False)),
+        "sudo_user": getattr(option, "sudo_user", None),
     }
-
-
-def profile_paths(config: pytest.Config, host: Target) -> list[Path]:
-    """Where the expectations are: command line, ini, dflash.toml in the rootdir; the rehearsal brings its own."""
-    given = config.option.dflash_profile
-    if given:
-        return [config.invocation_params.dir / path for path in given]
-    if host.scheme == "rehearsal":
-        from pytest_dflash.rehearsal import host as rehearsal  # noqa: PLC0415 - only where it is played
-
-        return [rehearsal.PROFILE]
-    if config.getini("dflash_profile"):
-        return [Path(path) for path in config.getini("dflash_profile")]
-    path = config.rootpath / "dflash.toml"
-    if path.exists():
-        return [path]
-    raise UsageError(
-        f"no profile: {path} does not exist and --dflash-profile names none, so nothing is expected of "
-        f"{host.name}; write one from what the host shows with --dflash-write-profile=dflash.toml"
-    )
-
-
-def report_directory(config: pytest.Config, targets: Sequence[Target]) -> Path:
-    """Where the files go; made and tried now, so that a long run cannot end without its report."""
-    if config.option.dflash_report_dir:
-        return folder.prepare(config.invocation_params.dir / config.option.dflash_report_dir, latest=None)
-    ini = config.getini("dflash_report_dir")
-    if ini:
-        base = config.inipath.parent if config.inipath else config.rootpath
-        return folder.prepare(base / ini, latest=None)
-    directory = folder.default(config.rootpath, [each.name for each in targets], datetime.now(tz=UTC))
-    return folder.prepare(directory, latest=directory.parent / "latest")

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from pytest_dflash import origins
+
 
 class HostScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist's scheduler is untyped
     """Groups by the host that a node id names as its first parameter; other tests by their module."""
@@ -29,7 +31,7 @@ class Distribution:
     """Hands xdist our scheduling, and the workers what only the command line knows."""
 
     def __init__(self, config: pytest.Config, hosts: Sequence[str]) -> None:
-        self.arguments = [str(each) for each in config.invocation_params.args]
+        self.arguments = origins.arguments(config)
         self.hosts = hosts
 
     @pytest.hookimpl(optionalhook=True)

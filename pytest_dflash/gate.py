@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dflash import checks, waivers
+from pytest_dflash import account, checks, waivers
 from pytest_dflash.errors import DflashError, EndpointError, HostError, NotServing
-from pytest_dflash.findings import AREAS, Finding, Judgement, Outcome, failed, unproven
+from pytest_dflash.findings import AREAS, Judgement, Outcome, failed, unproven
 from pytest_dflash.levels import MEANING, RANK, Allowed
-from pytest_dflash.report import document, table
 
 if TYPE_CHECKING:
     from pytest_dflash.host_run import HostRun
@@ -30,47 +29,8 @@ SUBJECTS = {
 }
 """A check's `per` to the keys of the profile that it is run for."""
 
-PYTEST_WORD = {
-    Outcome.PASS: "passed",
-    Outcome.FAIL: "failed",
-    Outcome.UNPROVEN: "failed",
-    Outcome.NOT_APPLICABLE: "skipped",
-    Outcome.NOT_RUN: "skipped",
-    Outcome.BLOCKED: "skipped",
-    Outcome.WAIVED: "skipped",
-}
-WORST_FIRST = (
-    Outcome.FAIL,
-    Outcome.UNPROVEN,
-    Outcome.BLOCKED,
-    Outcome.WAIVED,
-    Outcome.PASS,
-    Outcome.NOT_RUN,
-    Outcome.NOT_APPLICABLE,
-)
-"""Several judgements of one test: the first of these that occurs is the test's own."""
-
-
-class Crash:
-    """What pytest's short summary reads of a failure: one line."""
-
-    def __init__(self, message: str) -> None:
-        self.message = message
-
-
-class Account:
-    """A failure as a sentence and a table, in place of a traceback."""
-
-    def __init__(self, text: str, line: str) -> None:
-        self.text = text
-        self.reprcrash = Crash(line)
-
-    def __str__(self) -> str:
-        return self.text
-
-    def toterminal(self, writer: Any) -> None:
-        """Prints the account; pytest's own protocol for a failure's representation."""
-        writer.line(self.text)
+OF_THE_HOST = (HostError, NotServing)
+"""Failures that any check may have to carry; a waiver of that check does not mean them."""
 
 
 class Gate:
@@ -106,10 +66,11 @@ class Gate:
         metafunc.parametrize((HOST_PARAM, per), pairs, indirect=[HOST_PARAM], ids=ids, scope="session")
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
-        """Gives each check the marker of its area, so that -m and -k know it."""
+        """Gives each check the marker of its area and the word of its name, so that -m and -k know it."""
         declared = checks.of(item)
         if declared is not None:
             item.add_marker(declared.area)
+            item.extra_keyword_matches.add(declared.name)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
@@ -130,6 +91,8 @@ class Gate:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Holds back what the allowed level does not reach, before any fixture acts."""
+        if JUDGEMENTS in item.stash:  # of an earlier try, where a plugin runs tests again
+            del item.stash[JUDGEMENTS]
         declared = checks.of(item)
         if declared is not None and not self.allowed.permits(declared.level):
             why = f"needs --dflash-allow={declared.level} ({MEANING[declared.level]}); allowed: {', '.join(self.allowed.words)}"
@@ -138,15 +101,11 @@ class Gate:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
-        """Calls a check and keeps the judgement that it returns."""
+        """Calls a check and keeps the judgements that it returns."""
         if checks.of(pyfuncitem) is None:
             return None
         arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}  # noqa: SLF001 - as pytest's own caller does
-        returned = pyfuncitem.obj(**arguments)
-        judgements = [returned] if isinstance(returned, Judgement) else list(returned or ())
-        if not judgements:
-            judgements = [unproven("the check returned no judgement, so it compared nothing")]
-        pyfuncitem.stash[JUDGEMENTS] = judgements
+        pyfuncitem.stash[JUDGEMENTS] = told_by(pyfuncitem.obj(**arguments))
         return True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -157,21 +116,25 @@ class Gate:
         report = yield
         declared = checks.of(item)
         name = host_of(item)
-        if declared is None or name is None or call.when == "teardown":
-            return report
-        if call.when == "setup" and call.excinfo is None:
-            return report
-        run = self.runs[name]
-        today = datetime.now(tz=UTC).date()
-        findings = []
-        for judgement in self._judgements(item, call, run):
-            subject = waivers.Subject(
-                declared.name, run.name, judgement.param or parameter_of(item, declared)
-            )
-            final = run.waive(judgement, subject, today)
-            findings.append(run.finding(declared, item.nodeid, subject.param, final, call.duration))
-        shape(report, findings, run.redact)
+        if declared is not None and name is not None and tells(call):
+            run = self.runs[name]
+            today = datetime.now(tz=UTC).date()
+            findings = []
+            for judgement in self._judgements(item, call, run):
+                param = judgement.param or parameter_of(item, declared)
+                final = judgement
+                if not isinstance(call.excinfo and call.excinfo.value, OF_THE_HOST):
+                    final = run.waive(judgement, waivers.Subject(declared.name, run.name, param), today)
+                findings.append(run.finding(declared, item.nodeid, param, final, call.duration))
+            account.shape(report, findings, unexpected(call, report), self.redact)
+        account.veil(report, self.redact)
         return report
+
+    def redact(self, text: str) -> str:
+        """The text without the secrets of any host."""
+        for run in self.runs.values():
+            text = run.redact(text)
+        return text
 
     def _judgements(
         self, item: pytest.Item, call: pytest.CallInfo[None], run: HostRun
@@ -189,11 +152,18 @@ class Gate:
             return [failed(str(error), remedy=error.remedy or None)]
         if isinstance(error, pytest.skip.Exception):
             return [Judgement(outcome=Outcome.NOT_APPLICABLE, summary=str(error))]
-        if isinstance(error, AssertionError):
-            return [failed(str(error).splitlines()[0] if str(error) else "the assertion does not hold")]
+        if isinstance(error, (AssertionError, pytest.fail.Exception)) and not isinstance(
+            error, pytest.xfail.Exception
+        ):
+            return [failed(first_line(str(error)) or "the assertion does not hold")]
         if isinstance(error, DflashError):
             return [unproven(str(error))]
-        return [unproven(f"the check itself broke: {type(error).__name__}: {error}")]
+        return [unproven(f"the check itself broke: {type(error).__name__}: {first_line(str(error))}")]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Under xdist, before anybody prints it: the report's one line."""
+        account.restore(report)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, Any] | None:
         """Gives `unproven` its own letter and word; it counts as failed."""
@@ -214,36 +184,28 @@ def parameter_of(item: pytest.Item, declared: checks.Check) -> str | None:
     return callspec.params.get(declared.per) if callspec is not None and declared.per else None
 
 
-def worst(outcomes: Iterable[Outcome]) -> Outcome:
-    """The outcome that a test with several judgements has."""
-    seen = set(outcomes)
-    return next(outcome for outcome in WORST_FIRST if outcome in seen)
+def told_by(returned: object) -> list[Judgement]:
+    """What a check returned, as judgements; anything else compared nothing."""
+    several = isinstance(returned, Iterable) and not isinstance(returned, str)
+    values: list[object] = list(returned) if several else [returned]  # type: ignore[call-overload]  # just tried
+    judgements = [each for each in values if isinstance(each, Judgement)]
+    strange = [type(each).__name__ for each in values if each is not None and not isinstance(each, Judgement)]
+    if strange:
+        judgements.append(unproven(f"the check returned {strange[0]} where a Judgement belongs"))
+    return judgements or [unproven("the check returned no judgement, so it compared nothing")]
 
 
-def shape(report: pytest.TestReport, findings: Sequence[Finding], redact: Any) -> None:
-    """Makes the report say what the findings say, whatever pytest thought of it."""
-    outcome = worst(finding.outcome for finding in findings)
-    telling = [finding for finding in findings if finding.outcome is outcome]
-    summary = telling[0].judgement.summary
-    if len(telling) > 1:
-        summary += f" (and {len(telling) - 1} more)"
-    report.when = (
-        "call"  # whatever fixture told it: a judgement is a failure of the check, not an error of pytest
-    )
-    report.outcome = PYTEST_WORD[outcome]  # type: ignore[assignment]  # the three words are pytest's own
-    report.dflash_outcome = str(outcome)  # type: ignore[attr-defined]  # reports carry what plugins give them
-    report.dflash_findings = [document.to_json(finding, redact) for finding in findings]  # type: ignore[attr-defined]  # as above
-    report.user_properties.extend((("check", findings[0].check), ("outcome", str(outcome))))
-    report.sections = [(title, redact(text)) for title, text in report.sections]
-    if report.outcome == "passed":
-        report.longrepr = None
-    elif report.outcome == "failed":
-        broke = report.longrepr if summary.startswith("the check itself broke") else None
-        text = "\n\n".join("\n".join(table.told(finding.judgement)) for finding in telling)
-        tail = f"\n\n{broke}" if broke is not None else ""
-        report.longrepr = Account(redact(text + tail), redact(summary))  # type: ignore[assignment]  # pytest's protocol, see Account
-    else:
-        if outcome is Outcome.WAIVED:
-            report.wasxfail = redact(summary)
-        word = "" if outcome is Outcome.WAIVED else f"{outcome}: "
-        report.longrepr = (str(report.location[0]), (report.location[1] or 0) + 1, redact(word + summary))
+def tells(call: pytest.CallInfo[None]) -> bool:
+    """Whether this phase decides a check: its call, or a set-up that it did not survive."""
+    return call.when == "call" or (call.when == "setup" and call.excinfo is not None)
+
+
+def unexpected(call: pytest.CallInfo[None], report: pytest.TestReport) -> object:
+    """Pytest's traceback, where an exception says more than its own sentence."""
+    error = call.excinfo.value if call.excinfo else None
+    return None if error is None or isinstance(error, DflashError) else report.longrepr
+
+
+def first_line(text: str) -> str:
+    """The first line of a text that may have none."""
+    return text.splitlines()[0] if text.strip() else ""

@@ -17,13 +17,18 @@ import pytest
 from pytest_dflash import __version__, verdict, waivers
 from pytest_dflash.findings import Finding
 from pytest_dflash.levels import Allowed
-from pytest_dflash.report import document, folder, html, terminal
+from pytest_dflash.report import document, html, terminal
+from pytest_dflash.report.folder import ReportFolder
 
 if TYPE_CHECKING:
     from pytest_dflash.host_run import HostRun
 
-NOTHING_RAN = frozenset({pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED})
 BY_ITSELF = frozenset({pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED})
+OTHERS_CODE = frozenset({*BY_ITSELF, pytest.ExitCode.NO_TESTS_COLLECTED})
+"""Exit codes of pytest's own that stand where no check has found anything."""
+
+STOPPED_BY_XDIST = "stopping after"
+"""How xdist's interruption by -x and --maxfail begins: an end that was asked for, not a Ctrl-C."""
 
 
 @dataclass
@@ -33,19 +38,24 @@ class RunOutcome:
     Attributes:
         runs: The hosts, by name; under xdist the controller knows their profiles only.
         allowed: How far the run may go.
-        directory: Where the files go.
+        place: Where the files go.
+        own: Those of pytest's own writers that go there because nobody told them another place.
         faults: What was staged in the rehearsal.
     """
 
     config: pytest.Config
     runs: dict[str, HostRun]
     allowed: Allowed
-    directory: Path
+    place: ReportFolder
+    own: Sequence[Path]
     faults: Sequence[str]
     started: datetime = field(default_factory=lambda: datetime.now(tz=UTC))
     findings: list[Finding] = field(default_factory=list)
     hosts: dict[str, dict[str, Any]] = field(default_factory=dict)
     other_failed: bool = False
+    uncollected: bool = False
+    stopped: str = ""
+    finished: bool = False
     narrowed: bool = False
     verdict: verdict.Verdict = verdict.Verdict.UNDECIDED
     exit_code: int = 0
@@ -61,7 +71,11 @@ class RunOutcome:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A module that cannot be collected is a failure that no finding tells of."""
-        self.other_failed = self.other_failed or report.failed
+        self.uncollected = self.uncollected or report.failed
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Remembers what stopped the run; xdist also calls it when -x or --maxfail do."""
+        self.stopped = str(excinfo.value)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Whatever deselected them: the run no longer judges the whole host."""
@@ -70,36 +84,47 @@ class RunOutcome:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Takes over what an xdist worker knows of its hosts."""
-        self.hosts.update(getattr(node, "workeroutput", {}).get("dflash_hosts", {}))
+        told = getattr(node, "workeroutput", {})
+        self.hosts.update(told.get("dflash_hosts", {}))
+        self.narrowed = self.narrowed or told.get("dflash_narrowed", False)
 
-    @pytest.hookimpl(wrapper=True)
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None]:
         """Closes the hosts, judges, writes, and gives the session the contract's exit code."""
         for name, run in self.runs.items():
             run.close()
             if run.touched:
                 self.hosts[name] = run.document()
-        if exitstatus not in NOTHING_RAN:
+        if exitstatus != pytest.ExitCode.USAGE_ERROR:
             self._judge(session, exitstatus)
-            folder.write_json(self.directory / "findings.json", self._document(session, exitstatus))
+            self.place.finish(self._document(session, exitstatus))
+            self.finished = True
         yield
 
+    def pytest_unconfigure(self) -> None:
+        """Leaves no trace of a run that was none."""
+        if not self.finished:
+            self.place.discard(*self.own)
+
     def _judge(self, session: pytest.Session, exitstatus: int) -> None:
+        self.exit_code = int(exitstatus)
+        if not self.findings and exitstatus in OTHERS_CODE:
+            return  # somebody's own tests, and no check among them: pytest's own exit code stands
         self.narrowed = self.narrowed or narrowed_by_options(self.config)
         results = [(f.host, verdict.Result(f.check, f.outcome)) for f in self.findings]
         for name, run in self.runs.items():
             mine = [result for host, result in results if host == name]
-            self.unmet += verdict.unmet(mine, run.profile.gate.require, narrowed=self.narrowed)
+            missing = verdict.unmet(mine, run.profile.gate.require, narrowed=self.narrowed)
+            self.unmet += [f"{pattern} on {name}" for pattern in missing]
+        enough = self.stopped.startswith(STOPPED_BY_XDIST)
         circumstances = verdict.Circumstances(
             narrowed=self.narrowed,
             unreachable=any(host["unreachable"] for host in self.hosts.values()),
             not_restored=any(host["restored"] is False for host in self.hosts.values()),
-            interrupted=exitstatus == pytest.ExitCode.INTERRUPTED,
+            interrupted=exitstatus not in {*BY_ITSELF, pytest.ExitCode.INTERNAL_ERROR} and not enough,
             internal_error=exitstatus == pytest.ExitCode.INTERNAL_ERROR,
-            other_failed=self.other_failed,
+            other_failed=self.other_failed or self.uncollected,
         )
-        if not self.findings and not self.other_failed and exitstatus in BY_ITSELF:
-            return  # somebody's own tests, and no check among them: pytest's own exit code stands
         self.verdict = verdict.judge([result for _, result in results], self.unmet, circumstances)
         self.exit_code = verdict.exit_code(self.verdict, circumstances)
         session.exitstatus = self.exit_code
@@ -107,6 +132,9 @@ class RunOutcome:
     def _document(self, session: pytest.Session, exitstatus: int) -> dict[str, Any]:
         ended = datetime.now(tz=UTC)
         profiles = {str(run.loaded.path): run.loaded for run in self.runs.values()}
+        cut_short = (
+            exitstatus not in BY_ITSELF or session.shouldstop or session.shouldfail or self.uncollected
+        )
         return {
             "schema": document.SCHEMA,
             "run": {
@@ -122,9 +150,13 @@ class RunOutcome:
                     {"path": path, "sha256": loaded.sha256, "reviewed": loaded.reviewed}
                     for path, loaded in profiles.items()
                 ],
-                "complete": exitstatus in BY_ITSELF and not session.shouldstop and not session.shouldfail,
+                "complete": not cut_short,
             },
-            "hosts": [self.hosts[name] for name in self.runs if name in self.hosts],
+            "hosts": [
+                document.cleaned(self.hosts[name], self.runs[name].redact)
+                for name in self.runs
+                if name in self.hosts
+            ],
             "findings": [document.to_json(finding) for finding in self.findings],
         }
 
@@ -137,6 +169,11 @@ class RunOutcome:
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
         """Puts verdict, identity and failures above pytest-html's table."""
         prefix.extend(html.summary(self.verdict, self.findings, list(self.hosts.values())))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_table_row(self, cells: list[str]) -> None:
+        """Escapes the node id, which pytest-html writes as it is."""
+        cells[:] = [html.escaped(cell) for cell in cells]
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -155,11 +192,13 @@ class RunOutcome:
             terminal.counts(self.findings),
         ]
         lines += [f"  {reason}" for reason in terminal.reasons(self.findings, self.unmet)]
+        if self.other_failed or self.uncollected:
+            lines.append("  failed    a test that is no check, or the collection of one: see above")
         today = datetime.now(tz=UTC).date()
         for name, run in self.runs.items():
             mine = [finding for finding in self.findings if finding.host == name]
             lines += run.notes() + waivers.notes(run.profile.waivers, name, mine, today)
-        lines.append(f"report: {self.directory / 'report.html'}")
+        lines.append(f"report: {self.place.path}")
         step = terminal.next_step(self.findings, self.verdict)
         return [*lines, f"next: {step}"] if step else lines
 

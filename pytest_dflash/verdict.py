@@ -39,7 +39,7 @@ class Circumstances:
         narrowed: By -k, -m, node ids or files: what was not selected is not judged.
         unreachable, not_restored: A host could not be reached, or could not be put back.
         interrupted, internal_error: The run did not end by itself, or pytest or a plugin broke.
-        other_failed: A test that is no check failed in the same run.
+        other_failed: A test that is no check failed in the same run: as pytest says, something failed.
     """
 
     narrowed: bool = False
@@ -51,6 +51,7 @@ class Circumstances:
 
 
 GOOD = frozenset({Outcome.PASS, Outcome.WAIVED})
+OPEN = frozenset({Outcome.UNPROVEN, Outcome.BLOCKED})
 
 
 def unmet(results: Sequence[Result], require: Iterable[str], *, narrowed: bool) -> list[str]:
@@ -68,9 +69,12 @@ def judge(results: Sequence[Result], missing: Sequence[str], circumstances: Circ
     outcomes = {result.outcome for result in results}
     if Outcome.FAIL in outcomes:
         return Verdict.REJECT
-    if circumstances.interrupted or circumstances.internal_error or Outcome.UNPROVEN in outcomes:
+    if circumstances.interrupted or circumstances.internal_error:
         return Verdict.UNDECIDED
-    if not outcomes & GOOD or missing:
+    if circumstances.other_failed:
+        return Verdict.REJECT
+    # Something blocked stands behind a failure; should that be missing, nothing is accepted on its account.
+    if outcomes & OPEN or not outcomes & GOOD or missing:
         return Verdict.UNDECIDED
     return Verdict.PARTIAL if circumstances.narrowed else Verdict.ACCEPT
 

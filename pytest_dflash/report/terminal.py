@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pytest_dflash.findings import Finding, Outcome
+from pytest_dflash.report.table import visible
 from pytest_dflash.verdict import Verdict
 
 ORDER = (
@@ -36,14 +37,14 @@ def counts(findings: Iterable[Finding]) -> str:
 
 def title(finding: Finding) -> str:
     """The check with its parameter and its host, on one line."""
-    param = f"[{finding.param}]" if finding.param else ""
+    param = f"[{visible(finding.param)}]" if finding.param else ""
     return f"{finding.check}{param} on {finding.host}"
 
 
 def reasons(findings: Sequence[Finding], unmet: Sequence[str]) -> list[str]:
     """Which findings and which gate patterns decided the verdict, one line each, failures first."""
     lines = [
-        f"{finding.outcome:<9} {title(finding)}: {finding.judgement.summary}"
+        f"{finding.outcome:<9} {title(finding)}: {visible(finding.judgement.summary)}"
         for outcome in (Outcome.FAIL, Outcome.UNPROVEN)
         for finding in findings
         if finding.outcome is outcome
@@ -59,7 +60,7 @@ def next_step(findings: Sequence[Finding], verdict: Verdict) -> str | None:
     for outcome in (Outcome.FAIL, Outcome.UNPROVEN):
         for finding in findings:
             if finding.outcome is outcome and finding.judgement.remedy:
-                return finding.judgement.remedy
+                return visible(finding.judgement.remedy)
     if verdict is Verdict.PARTIAL:
         return "run without -k, -m and node ids to judge the host"
     if verdict is Verdict.UNDECIDED and any(f.outcome is Outcome.NOT_RUN for f in findings):
