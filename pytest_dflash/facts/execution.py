@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from pytest_dflash.facts.probe import Reply
 
@@ -17,7 +18,10 @@ TIMED_OUT = 124
 
 
 def execute(
-    argv: Sequence[str], stdin: bytes, deadline_s: float, environment: Mapping[str, str] | None = None
+    argv: Sequence[str],
+    stdin: bytes,
+    deadline_s: float,
+    environment: Mapping[str, str] | None = None,
 ) -> Reply:
     """Runs a command in a session of its own, so that Ctrl-C is ours to handle.
 
@@ -47,6 +51,37 @@ def execute(
             _kill(process)
             raise
     return Reply(stdout, stderr, process.returncode)
+
+
+def launch(argv: Sequence[str], log: Path, deadline_s: float) -> int:
+    """Runs a command that goes into the background, and returns the status of its foreground part.
+
+    Args:
+        argv: As for `execute`.
+        log: Takes its complaints; no pipe is held, as what stays behind would hold it, too.
+        deadline_s: Seconds for the foreground part; then 124.
+
+    Raises:
+        FileNotFoundError: There is no such program.
+    """
+    with (
+        log.open("ab") as complaints,
+        subprocess.Popen(  # noqa: S603 - as above
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=complaints,
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            return process.wait(deadline_s)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+            return TIMED_OUT
+        except BaseException:
+            _kill(process)
+            raise
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -44,6 +44,11 @@ COMPLAINTS = (
         "Check the spelling, the DNS, and the aliases of the ssh config (`ssh -G {where}` shows what ssh makes of it)",
     ),
     Complaint(
+        r"Session open refused",
+        "sshd on {name} allows no session over a shared connection",
+        "Set MaxSessions in its sshd_config to 2 or more",
+    ),
+    Complaint(
         r"Too many authentication failures",
         "{name} refused: too many keys were offered",
         "Name the one that fits with --ssh-identity-file, or with IdentityFile and IdentitiesOnly in the ssh config",
@@ -85,12 +90,12 @@ COMPLAINTS = (
     Complaint(
         r"sudo: a (?:password|terminal) is required|no askpass program",
         "sudo on {name} asks for a password, and nobody can type one",
-        "Allow it without: a file in /etc/sudoers.d with `USER ALL=(ALL) NOPASSWD: /bin/sh`, or log in as root",
+        "Allow it without: a file in /etc/sudoers.d with `{user} ALL=(ALL) NOPASSWD: /bin/sh`, or log in as root",
     ),
     Complaint(
         r"is not in the sudoers file|may not run sudo|not allowed to (?:execute|run)",
         "the user on {name} may not use sudo",
-        "Allow it: a file in /etc/sudoers.d with `USER ALL=(ALL) NOPASSWD: /bin/sh`, or log in as root",
+        "Allow it: a file in /etc/sudoers.d with `{user} ALL=(ALL) NOPASSWD: /bin/sh`, or log in as root",
     ),
     Complaint(
         r"sudo: (?:command )?not found|Unknown command:? '?sudo|sudo: not found",
@@ -146,6 +151,7 @@ def unreachable(target: Target, said: str) -> HostUnreachable:
     words = {
         "name": target.name,
         "where": target.host or target.name,
+        "user": target.user or "USER",
         "scheme": target.scheme,
         "ssh": " ".join(["ssh", *(["-p", str(target.port)] if target.port else []), _login(target)]),
     }

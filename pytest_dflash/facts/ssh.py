@@ -6,12 +6,17 @@ holds the host; all commands and tunnels go through its socket and never open a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_dflash.facts.target import Target
 
 CONNECT_TIMEOUT_S = 10
+PERSIST_S = 300
+"""If we are killed, an idle connection outlives us by so much."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.:+-]+")
 
 MASTER_OPTIONS: Mapping[str, str] = {
     "BatchMode": "yes",  # no question can be answered here; an unknown host key is refused
@@ -19,7 +24,6 @@ MASTER_OPTIONS: Mapping[str, str] = {
     "ConnectionAttempts": "1",
     "ServerAliveInterval": "10",  # a host that vanished is noticed after half a minute
     "ServerAliveCountMax": "3",
-    "ControlPersist": "300",  # and if we are killed, the connection does not outlive us for long
     "ClearAllForwardings": "yes",  # forwardings of the user's config are for the user's sessions
     "ForwardAgent": "no",
     "ForwardX11": "no",
@@ -53,8 +57,15 @@ class SshRoute:
 
     def open_master(self) -> list[str]:
         """Connects, authenticates, and stays in the background."""
+        return self._connect("-f", "-N", "-M", "-S", self.socket, "-o", f"ControlPersist={PERSIST_S}")
+
+    def explain(self) -> list[str]:
+        """Tries the same without a socket: with one, ssh hides what a bastion complains about."""
+        return [*self._connect("-S", "none"), "true"]
+
+    def _connect(self, *how: str) -> list[str]:
         return [
-            *("ssh", "-F", self.config, "-E", self.log, "-f", "-N", "-T", "-M", "-S", self.socket),
+            *("ssh", "-F", self.config, "-E", self.log, "-T", *how),
             *(word for key, value in MASTER_OPTIONS.items() for word in ("-o", f"{key}={value}")),
             *(("-i", self.identity_file) if self.identity_file else ()),
             *(("-l", self.target.user) if self.target.user else ()),
@@ -83,13 +94,18 @@ class SshRoute:
         return ["ssh", "-F", "none", "-S", self.socket, *no_detour]
 
 
-def config_text(includes: Sequence[str]) -> str:
+def config_text(includes: Sequence[str], host: str) -> str:
     """An ssh config that reads `includes` and then falls back to root, where ssh would take the local user.
 
-    The first value wins in ssh, so a user that SPEC or the config names is kept.
+    The first value wins in ssh, so a user that SPEC or the config names is kept. The fallback is for `host` only:
+    bastions keep their own users. What stands under `*` reaches bastions too, which no command line does.
     """
     lines = [f'Include "{path}"' for path in includes]
-    return "\n".join([*lines, "Host *", "    User root", ""])
+    fallback = [f"Host {host}", "    User root"] if _PLAIN.fullmatch(host) else []
+    everywhere = [
+        f"    {key} {MASTER_OPTIONS[key]}" for key in ("BatchMode", "ConnectTimeout", "ConnectionAttempts")
+    ]
+    return "\n".join([*lines, *fallback, "Host *", *everywhere, ""])
 
 
 def remote_shell(deadline_s: float, elevated: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import tempfile
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from pytest_dflash.errors import HostError, HostUnreachable, UsageError
 from pytest_dflash.facts import preflight, ssh
-from pytest_dflash.facts.execution import TIMED_OUT, execute
+from pytest_dflash.facts.execution import TIMED_OUT, execute, launch
 from pytest_dflash.facts.probe import Reply
 from pytest_dflash.facts.shell import DEADLINE_S, Connection
 from pytest_dflash.facts.target import Target
@@ -41,7 +42,7 @@ class SshConnection(Connection):
         # Short: a socket's path has at most 104 bytes, and TMPDIR may be long.
         folder = tempfile.mkdtemp(prefix="dfl-", dir="/tmp" if Path("/tmp").is_dir() else None)  # noqa: S108 - 0700, and short
         config = Path(folder, "config")
-        config.write_text(ssh.config_text(_configs(ssh_config)))
+        config.write_text(ssh.config_text(_configs(ssh_config), target.host))
         self._log = Path(folder, "log")
         self._route = ssh.SshRoute(
             target=target,
@@ -104,24 +105,29 @@ class SshConnection(Connection):
         self._log.unlink(missing_ok=True)
         try:
             # ConnectTimeout covers TCP and banner; a bastion and a slow key exchange need more.
-            reply = execute(self._route.open_master(), b"", 4 * ssh.CONNECT_TIMEOUT_S)
+            rc = launch(self._route.open_master(), self._log, 4 * ssh.CONNECT_TIMEOUT_S)
         except FileNotFoundError:
             raise HostUnreachable(
                 "no `ssh` here",
                 "Install it (Debian: apt install openssh-client), or reach the host by docker:// or local://.",
             ) from None
-        if reply.rc == TIMED_OUT:
-            raise preflight.unreachable(self.target, f"{self.said()}\nConnection timed out")
-        if reply.rc:
-            raise preflight.unreachable(self.target, self.said() + reply.stderr.decode("utf-8", "replace"))
+        if rc not in (0, TIMED_OUT) and re.search(r"kex_exchange|onnection closed|banner", self.said()):
+            launch(self._route.explain(), self._log, 2 * ssh.CONNECT_TIMEOUT_S)
+        if rc:
+            late = "Connection timed out" if rc == TIMED_OUT else ""
+            raise preflight.unreachable(self.target, f"{self.said()}\n{late}")
         self.connections += 1
 
     def _check_alive(self, reply: Reply, partial: bytes) -> None:
         if reply.rc not in (SSH_FAILED, TIMED_OUT):
             return
         complaint = reply.stderr.decode("utf-8", "replace")
-        refused = "mux_client_" in complaint or "Session open refused" in complaint
-        if refused or execute(self._route.control("check"), b"", 10).rc:
+        if "Session open refused" in complaint:
+            raise preflight.unreachable(self.target, complaint)
+        if execute(self._route.control("check"), b"", 10).rc:
+            Path(self._route.socket).unlink(
+                missing_ok=True
+            )  # of a master that was killed; the next command opens anew
             error = preflight.lost(self.target, self.said() + complaint)
             error.partial = partial
             raise error

@@ -172,12 +172,17 @@ def test_whatever_reaches_ssh_runs_no_command_here(tmp_path: Path, monkeypatch: 
 
 
 def test_the_fallback_to_root_stands_behind_every_included_config() -> None:
-    assert config_text(["/a b/config", "/etc/ssh/ssh_config"]).splitlines() == [
+    assert config_text(["/a b/config", "/etc/ssh/ssh_config"], "gpu1").splitlines() == [
         'Include "/a b/config"',
         'Include "/etc/ssh/ssh_config"',
-        "Host *",
+        "Host gpu1",  # and not the bastions
         "    User root",
+        "Host *",
+        "    BatchMode yes",
+        "    ConnectTimeout 10",
+        "    ConnectionAttempts 1",
     ]
+    assert "User" not in config_text([], "a\n*")
 
 
 def test_the_remote_command_is_one_line_that_any_login_shell_reads() -> None:

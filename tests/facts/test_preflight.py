@@ -9,12 +9,13 @@ from pytest_dflash.facts.target import parse_spec
 
 SAID = {
     "@\n@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!  @\nHost key verification failed.": "is not the one",
-    "No ED25519 host key is known for gpu1 and you have requested strict checking.\nHost key verification failed.": "is not known",
+    "No ED25519 host key is known for gpu1 and you have requested strict checking.\nHost key": "is not known",
     "Host key verification failed.": "the host key of gpu1:2222 is not known here",
     "Bad owner or permissions on /home/me/.ssh/config": "ssh refuses its config",
     "/home/me/.ssh/config: line 3: Bad configuration option: foo": "ssh refuses its config",
     "ssh: Could not resolve hostname gpu1: Name or service not known": "the name gpu1:2222 is not known",
     "Received disconnect from 10.0.0.1 port 22:2: Too many authentication failures": "too many keys",
+    "mux_client_request_session: session request failed: Session open refused by peer": "no session",
     "root@10.1.2.200: Permission denied (publickey).": "refused the key",
     "Permission denied (publickey,gssapi-keyex,gssapi-with-mic,password).": "refused the key",
     "ssh: connect to host 10.1.2.200 port 22: Connection refused": "refused the connection",

@@ -231,6 +231,53 @@ def test_a_bastion_of_the_ssh_config_leads_there_and_the_tunnel_goes_through_it(
     assert (bastion.accepted, inner.accepted, connection.connections) == (1, 1, 1)
 
 
+def test_a_bastion_whose_key_is_unknown_is_refused_without_a_question(
+    loopback: Loopback, connect: Connect
+) -> None:
+    bastion, inner = loopback.serve(), loopback.serve()
+    config = loopback.config(
+        f"Host gpu\n    HostName 127.0.0.1\n    Port {inner.port}\n    ProxyJump bastion",
+        f"Host bastion\n    HostName 127.0.0.1\n    Port {bastion.port}",
+        known=((inner.port, "host"),),
+    )
+    with pytest.raises(HostUnreachable, match="the host key of gpu is not known here"):
+        connect("gpu", ssh_config=config).run("true")
+
+
+def test_an_sshd_that_allows_one_session_is_enough(loopback: Loopback, connect: Connect) -> None:
+    server = loopback.serve("MaxSessions 1")
+    connection = connect(
+        f"127.0.0.1:{server.port}", ssh_config=loopback.config(known=((server.port, "host"),))
+    )
+    assert [connection.run("echo in").stdout for _ in range(3)] == [b"in\n"] * 3
+    assert server.accepted == 1
+
+
+def test_an_sshd_that_allows_no_session_says_so(loopback: Loopback, connect: Connect) -> None:
+    server = loopback.serve("MaxSessions 0")
+    connection = connect(
+        f"127.0.0.1:{server.port}", ssh_config=loopback.config(known=((server.port, "host"),))
+    )
+    with pytest.raises(HostUnreachable, match="allows no session over a shared connection"):
+        connection.run("true")
+
+
+def test_a_master_that_was_killed_is_opened_anew_by_the_next_command(
+    loopback: Loopback, connect: Connect
+) -> None:
+    server = loopback.serve()
+    connection = connect(
+        f"127.0.0.1:{server.port}", ssh_config=loopback.config(known=((server.port, "host"),))
+    )
+    connection.run("true")
+    for pid in _processes_with(connection._route.socket):  # type: ignore[attr-defined]
+        os.kill(pid, signal.SIGKILL)
+    with pytest.raises(HostUnreachable, match="was lost"):
+        connection.run("true")
+    assert connection.run("echo again").stdout == b"again\n"
+    assert connection.connections == 2
+
+
 def test_a_forbidden_tunnel_is_told_by_the_master(loopback: Loopback, connect: Connect) -> None:
     server = loopback.serve("AllowTcpForwarding no")
     connection = connect(
