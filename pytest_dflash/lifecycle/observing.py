@@ -11,6 +11,7 @@ from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.facts.procfs import age_s
 from pytest_dflash.facts.reading import Absent, Reading, Value
 from pytest_dflash.facts.sockets import Listener
+from pytest_dflash.facts.systemd import Unit
 from pytest_dflash.lifecycle.phase import Observation
 
 EXITS = {1: "exited", 2: "killed", 3: "dumped"}
@@ -32,7 +33,6 @@ def observe(facts: Facts, dialect: Dialect, answers: bool | None = None) -> Obse
     listening = on_port(facts.listeners, facts.port)
     log = journal.value if isinstance(journal, Value) else None
     engine = isinstance(serving, Value) and dialect.runs(serving.value.argv)
-    clock = facts.clock
     return Observation(
         load_state=u.load_state,
         active_state=u.active_state,
@@ -53,10 +53,18 @@ def observe(facts: Facts, dialect: Dialect, answers: bool | None = None) -> Obse
         ready_line=dialect.ready_line(log) if log else None,
         answers=answers,
         progress=dialect.progress(log) if log else "",
-        age_s=age_s(serving.value, clock.value)
-        if isinstance(serving, Value) and isinstance(clock, Value)
-        else None,
+        age_s=age(facts, u),
     )
+
+
+def age(facts: Facts, unit: Unit) -> float | None:
+    """Seconds since the serving process was started, or the main process while no engine is there yet."""
+    if not isinstance(facts.clock, Value):
+        return None
+    if isinstance(facts.serving, Value):
+        return age_s(facts.serving.value, facts.clock.value)
+    started_us = unit.exec_main_start_monotonic_us
+    return facts.clock.value.uptime_s - started_us / 1e6 if started_us else None
 
 
 def on_port(listeners: Reading[tuple[Listener, ...]], port: int | None) -> list[Listener] | None:

@@ -107,6 +107,11 @@ def _young(o: Observation) -> bool:
     return o.age_s is not None and o.age_s < GRACE_S
 
 
+def _no_engine(o: Observation) -> bool:
+    """No process looks like the engine; one that owns the port is it, under whatever title."""
+    return o.serving_process is False and o.owner_in_unit is not True
+
+
 def _ended(o: Observation) -> str:
     """How it ended, in brackets, as far as systemd says it."""
     known = [each for each in (o.exit_meaning, o.result) if each and each != "success"]
@@ -193,12 +198,12 @@ TABLE: tuple[Row, ...] = (
     ),
     Row(
         Phase.STARTING,
-        lambda o: o.serving_process is False and _young(o),
+        lambda o: _no_engine(o) and _young(o),
         lambda _: "the unit is active, and the engine's own process is not there yet",
     ),
     Row(
         Phase.ACTIVE_NOT_SERVING,
-        lambda o: o.serving_process is False,
+        _no_engine,
         lambda _: "the unit is active, and no process of it runs the engine",
     ),
     Row(

@@ -135,6 +135,10 @@ def test_a_young_wrapper_may_still_bring_up_the_engine() -> None:
     assert standing(replace(LOADING, serving_process=False, age_s=3.0)).phase is Phase.STARTING
 
 
+def test_the_owner_of_the_port_is_the_engine_under_whatever_title() -> None:
+    assert standing(replace(READY, serving_process=False)).phase is Phase.READY
+
+
 def test_ready_is_the_ready_line_together_with_the_port_of_its_own_process() -> None:
     assert standing(READY).why == "it logged that it is ready, and port 30000 belongs to its process"
 
