@@ -10,7 +10,10 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "pytest_dflash"
 ACTING = {"socket", "subprocess", "testinfra", "openai", "httpx", "httpx2", "tenacity", "time", "threading", "asyncio", "urllib.request"}
 AGENTS = {
-    "facts/connection.py",  # runs commands over there, tunnels
+    "facts/execution.py",  # runs local processes
+    "facts/shell.py",  # deadlines of commands over there, testinfra's host
+    "facts/ssh_connection.py",  # tunnels, private folder
+    "facts/inventory.py",  # asks ansible-inventory, through testinfra
     "facts/collector.py",  # waits between torn readings
     "lifecycle/readiness.py",  # waits
     "endpoint/client.py",  # asks the service

@@ -65,10 +65,10 @@ class Connection:
         backend.set_host(self.host)
 
     def run(self, script: str, deadline_s: float | None = None, *, passive: bool = False) -> Reply:
-        """Runs `script` in a POSIX shell of the host, with an empty standard input.
+        """Runs `script` in a POSIX shell of the host.
 
         Args:
-            script: POSIX sh. It must take care itself that its commands do not read the rest of it.
+            script: POSIX sh. It comes by standard input: a command in it that reads there needs `</dev/null`.
             deadline_s: Seconds; the connection's own where None.
             passive: It reads facts and counts in `commands`.
 
