@@ -18,7 +18,7 @@ import pytest
 from pytest_dflash import fixtures, levels, origins
 from pytest_dflash.engines.registry import DIALECTS
 from pytest_dflash.errors import UsageError
-from pytest_dflash.facts import target
+from pytest_dflash.facts import connection, inventory, target
 from pytest_dflash.facts.target import Target
 from pytest_dflash.findings import AREAS
 from pytest_dflash.gate import Gate
@@ -152,7 +152,8 @@ def named_hosts(config: pytest.Config) -> list[Target]:
         )
     if not config.option.dflash_hosts:
         raise UsageError("--dflash-fault stages faults in the rehearsal only; add --host=rehearsal")
-    targets = list(target.parse_specs(config.option.dflash_hosts))
+    named = target.parse_specs(config.option.dflash_hosts)
+    targets = list(inventory.expand(named, getattr(config.option, "ansible_inventory", None)))
     rehearsing = any(each.scheme == "rehearsal" for each in targets)
     if config.option.dflash_fault and not rehearsing:
         raise UsageError(
@@ -205,10 +206,11 @@ def usable(loaded: LoadedProfile) -> None:
 
 
 def connection_options(option: argparse.Namespace) -> dict[str, Any]:
-    """Testinfra's options, as our connection takes them."""
+    """Testinfra's options, as our connection takes them; refused where they cannot work."""
+    checked = {name: getattr(option, name, None) for name in ("ssh_config", "ssh_identity_file", "sudo_user")}
+    connection.check_options(**checked)
     return {
-        "ssh_config": getattr(option, "ssh_config", None),
-        "ssh_identity_file": getattr(option, "ssh_identity_file", None),
+        **checked,
         "sudo": bool(getattr(option, "sudo", False)),
-        "sudo_user": getattr(option, "sudo_user", None),
+        "ansible_inventory": getattr(option, "ansible_inventory", None),
     }

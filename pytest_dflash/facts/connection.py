@@ -5,6 +5,7 @@ Law: chooses; the ways themselves are `shell` and `ssh_connection`. Nothing is s
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from pytest_dflash.facts.shell import DEADLINE_S, Connection
 from pytest_dflash.facts.ssh_connection import SshConnection
 from pytest_dflash.facts.target import Target
 
-__all__ = ["Connection", "SshConnection", "local_connection", "open_connection"]
+__all__ = ["Connection", "SshConnection", "check_options", "local_connection", "open_connection"]
 
 LOCAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -43,8 +44,7 @@ def open_connection(  # noqa: PLR0913 - one for each option of the command line
     Raises:
         UsageError: `sudo_user` is no user name, or the inventory is of no use.
     """
-    if sudo_user and (sudo_user.startswith("-") or shlex.quote(sudo_user) != sudo_user):
-        raise UsageError(f"--sudo-user={sudo_user!r} is no user name")
+    check_options(ssh_config=ssh_config, ssh_identity_file=ssh_identity_file, sudo_user=sudo_user)
     extra: tuple[str, ...] = ()
     if target.scheme == "ansible":
         way = inventory.route(target, ansible_inventory, ssh_config, ssh_identity_file)
@@ -66,6 +66,23 @@ def open_connection(  # noqa: PLR0913 - one for each option of the command line
     user = ["-u", target.user] if target.user else []
     enter = [target.scheme, "exec", "-i", *user, target.host, *elevated, "/bin/sh", "-s"]
     return Connection(target, lambda _: enter, deadline_s=deadline_s)
+
+
+def check_options(
+    *, ssh_config: str | None = None, ssh_identity_file: str | None = None, sudo_user: str | None = None
+) -> None:
+    """Refuses testinfra's options where they cannot work, before anything is run.
+
+    Raises:
+        UsageError: A file that is not there or not readable, a user name that is none.
+    """
+    for option, name in (("--ssh-config", ssh_config), ("--ssh-identity-file", ssh_identity_file)):
+        if name is not None and not (
+            Path(name).expanduser().is_file() and os.access(Path(name).expanduser(), os.R_OK)
+        ):
+            raise UsageError(f"{option}={name}: no such file, or not readable")
+    if sudo_user and (sudo_user.startswith("-") or shlex.quote(sudo_user) != sudo_user):
+        raise UsageError(f"--sudo-user={sudo_user!r} is no user name")
 
 
 def local_connection(root: str | Path, bin_folder: str | Path, deadline_s: float = DEADLINE_S) -> Connection:

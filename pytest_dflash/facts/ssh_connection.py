@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_dflash.errors import HostError, HostUnreachable, UsageError
+from pytest_dflash.errors import HostError, HostUnreachable
 from pytest_dflash.facts import preflight, ssh
 from pytest_dflash.facts.execution import TIMED_OUT, execute, launch
 from pytest_dflash.facts.probe import Reply
@@ -39,10 +39,11 @@ class SshConnection(Connection):
         extra: Sequence[str] = (),
         deadline_s: float = DEADLINE_S,
     ) -> None:
+        text = ssh.config_text(_configs(ssh_config), target.host)
         # Short: a socket's path has at most 104 bytes, and TMPDIR may be long.
         folder = tempfile.mkdtemp(prefix="dfl-", dir="/tmp" if Path("/tmp").is_dir() else None)  # noqa: S108 - 0700, and short
         config = Path(folder, "config")
-        config.write_text(ssh.config_text(_configs(ssh_config), target.host))
+        config.write_text(text)
         self._log = Path(folder, "log")
         self._route = ssh.SshRoute(
             target=target,
@@ -144,13 +145,10 @@ def _configs(ssh_config: str | None) -> list[str]:
     """The configs that ssh would read, the user's first.
 
     Raises:
-        UsageError: The given one cannot be read.
+        HostUnreachable: Others may write the user's own, which ssh would refuse, too.
     """
     if ssh_config is not None:
-        path = Path(ssh_config).expanduser().resolve()
-        if not path.is_file() or not os.access(path, os.R_OK):
-            raise UsageError(f"--ssh-config={ssh_config}: no such file, or not readable")
-        return [str(path)]
+        return [str(Path(ssh_config).expanduser().resolve())]
     own = Path("~/.ssh/config").expanduser()
     if own.exists() and (own.stat().st_uid not in (0, os.getuid()) or own.stat().st_mode & 0o022):
         raise HostUnreachable(

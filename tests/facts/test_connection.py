@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_dflash.errors import CommandTimeout, HostError, HostUnreachable, UsageError
-from pytest_dflash.facts.connection import local_connection, open_connection
+from pytest_dflash.facts.connection import check_options, local_connection, open_connection
 from pytest_dflash.facts.ssh import SshRoute, config_text, remote_shell
 from pytest_dflash.facts.target import Target, parse_spec
 
@@ -127,6 +127,8 @@ def test_a_sudo_user_that_is_no_name_is_refused(name: str) -> None:
 def test_an_ssh_config_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file, or not readable"):
         open_connection(parse_spec("gpu1"), ssh_config=str(tmp_path / "none"))
+    with pytest.raises(UsageError, match=r"--ssh-identity-file=.*none: no such file, or not readable"):
+        check_options(ssh_identity_file=str(tmp_path / "none"))
 
 
 def test_an_own_ssh_config_that_others_can_write_is_refused_as_ssh_does(
