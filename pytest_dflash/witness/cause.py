@@ -59,7 +59,7 @@ CAME_BACK: Mapping[tuple[str, str], Cause] = {
 }
 """Where witnesses before the step differ from the expectation, and those after it hold it."""
 
-EITHER_WAY = "If {new} is meant: {remedy}. If {old} is: put it back where {setting} is set"
+EITHER_WAY = "If {new} is meant: {remedy}. If not: make {setting} what it was where it is set ({old})"
 """The remedy where nothing was expected, and disk, manager and process contradict each other."""
 
 NEVER_ASKED = Cause(
