@@ -72,12 +72,15 @@ def fresh(real_host_tools: None, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 def _run(fresh: list[str], script: str) -> str:
+    # The container's own complaints are not the project's: they stay on stderr.
     run = subprocess.run(
-        [*fresh, f"cd '{PROJECT}'; {script}"],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-    )  # fmt: skip
+        [*fresh, f"exec 2>&1; cd '{PROJECT}'; {script}"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
     said = run.stdout.decode("utf-8", "replace")
-    assert run.returncode == 0, said[-6000:]
+    assert run.returncode == 0, said[-6000:] + run.stderr.decode("utf-8", "replace")
     return said
 
 
