@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,9 @@ bind = "127.0.0.1"
 """
 
 
-def run(service: Service, folder: Path, *options: str, user: str = "root", ready: float = 120) -> dict[str, Any]:
+def run(
+    service: Service, folder: Path, *options: str, user: str = "root", ready: float = 120
+) -> dict[str, Any]:
     """findings.json of a run against the service's host, as a user runs it."""
     folder.mkdir(exist_ok=True)
     profile = folder / "dflash.toml"
@@ -88,8 +89,8 @@ def red(document: dict[str, Any]) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def healthy(mini_host: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    yield run(mini_host, tmp_path_factory.mktemp("healthy"))
+def healthy(mini_host: Service, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run(mini_host, tmp_path_factory.mktemp("healthy"))
 
 
 def test_a_healthy_host_is_accepted(healthy: dict[str, Any]) -> None:
@@ -193,7 +194,9 @@ def test_an_unprivileged_user_gets_unproven_with_the_reason_and_never_a_wrong_pa
     document = run(mini_host, tmp_path, user="visitor", ready=5)
     found = outcomes(document)
     assert found["flags.environment"] == "unproven"
-    assert "fail" not in {each["outcome"] for each in document["findings"] if each["check"].startswith("flags.")}
+    assert "fail" not in {
+        each["outcome"] for each in document["findings"] if each["check"].startswith("flags.")
+    }
     variable = finding(document, "flags.environment")
     assert "root" in variable["summary"] + str(variable["remedy"])
 
