@@ -8,7 +8,19 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "pytest_dflash"
-ACTING = {"socket", "subprocess", "testinfra", "openai", "httpx", "httpx2", "tenacity", "time", "threading", "asyncio", "urllib.request"}
+ACTING = {
+    "socket",
+    "subprocess",
+    "testinfra",
+    "openai",
+    "httpx",
+    "httpx2",
+    "tenacity",
+    "time",
+    "threading",
+    "asyncio",
+    "urllib.request",
+}
 AGENTS = {
     "facts/execution.py",  # runs local processes
     "facts/shell.py",  # deadlines of commands over there, testinfra's host
@@ -36,7 +48,9 @@ def modules() -> list[str]:
     return sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("module", [m for m in modules() if not m.startswith("rehearsal/") and m not in AGENTS])
+@pytest.mark.parametrize(
+    "module", [m for m in modules() if not m.startswith("rehearsal/") and m not in AGENTS]
+)
 def test_only_agents_import_what_acts_on_the_world(module: str) -> None:
     assert imported(PACKAGE / module) & ACTING == set()
 

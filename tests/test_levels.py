@@ -7,7 +7,7 @@ from pytest_dflash.levels import Allowed, parse
 
 
 @pytest.mark.parametrize(
-    ("words", "permitted"),
+    "words, permitted",
     [
         ("read", {"read"}),
         ("probe", {"read", "probe"}),

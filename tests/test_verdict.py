@@ -34,7 +34,9 @@ def test_a_run_that_compared_nothing_is_undecided(found: list[Outcome]) -> None:
 
 
 def test_good_and_whole_accepts() -> None:
-    assert judge(results(Outcome.PASS, Outcome.NOT_RUN, Outcome.WAIVED), [], Circumstances()) is Verdict.ACCEPT
+    assert (
+        judge(results(Outcome.PASS, Outcome.NOT_RUN, Outcome.WAIVED), [], Circumstances()) is Verdict.ACCEPT
+    )
 
 
 def test_good_and_narrowed_is_partial_and_never_reads_as_acceptance() -> None:
@@ -46,7 +48,7 @@ def test_an_interrupted_run_never_accepts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "required", "missing"),
+    "found, required, missing",
     [
         ((Outcome.PASS,), ["flags.*"], []),
         ((Outcome.WAIVED,), ["flags.*"], []),
@@ -68,7 +70,7 @@ def test_a_narrowed_run_is_not_asked_for_what_it_did_not_select() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "circumstances", "code"),
+    "verdict, circumstances, code",
     [
         (Verdict.ACCEPT, Circumstances(), 0),
         (Verdict.PARTIAL, Circumstances(narrowed=True), 0),

@@ -46,7 +46,7 @@ def test_only_a_failure_can_be_waived(outcome: Outcome) -> None:
 
 
 @pytest.mark.parametrize(
-    ("waiver", "outcome"),
+    "waiver, outcome",
     [
         (Waiver(host="gpu2"), Outcome.WAIVED),
         (Waiver(host="gpu*"), Outcome.WAIVED),

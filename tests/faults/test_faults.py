@@ -19,7 +19,16 @@ RED = {"fail", "unproven"}
 
 def run(folder: Path, *options: str) -> dict[str, Any]:
     """The findings.json of a rehearsal, run as a user runs it."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--host=rehearsal", str(SUITES)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--host=rehearsal",
+        str(SUITES),
+    ]
     ran = subprocess.run(
         [*command, f"--dflash-report-dir={folder}", "--dflash-ready-timeout=3", *options],
         capture_output=True,
@@ -36,7 +45,9 @@ def run(folder: Path, *options: str) -> dict[str, Any]:
 def noticed(document: dict[str, Any]) -> set[str]:
     """The checks that are red, with and without their parameter."""
     red = [each for each in document["findings"] if each["outcome"] in RED]
-    return {each["check"] for each in red} | {f"{each['check']}[{each['param']}]" for each in red if each["param"]}
+    return {each["check"] for each in red} | {
+        f"{each['check']}[{each['param']}]" for each in red if each["param"]
+    }
 
 
 def test_the_healthy_rehearsal_is_accepted_without_a_single_red_check(tmp_path: Path) -> None:
