@@ -8,19 +8,9 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "pytest_dflash"
-ACTING = {
-    "socket",
-    "subprocess",
-    "testinfra",
-    "openai",
-    "httpx",
-    "httpx2",
-    "tenacity",
-    "time",
-    "threading",
-    "asyncio",
-    "urllib.request",
-}
+ACTING = set(
+    "socket subprocess testinfra openai httpx httpx2 tenacity time threading asyncio urllib.request".split()
+)
 AGENTS = {
     "facts/execution.py",  # runs local processes
     "facts/shell.py",  # deadlines of commands over there, testinfra's host

@@ -166,7 +166,7 @@ class Facts:
 
     @property
     def shared_memory(self) -> Reading[Disk]:
-        """/dev/shm as the service sees it."""
+        """Shared memory as the service sees it."""
         return self.transcript.reading(SHARED_MEMORY)
 
     @property
