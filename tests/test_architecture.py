@@ -9,7 +9,19 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "pytest_dflash"
 ACTING = set(
-    "socket subprocess testinfra openai httpx httpx2 tenacity time threading asyncio urllib.request".split()
+    [
+        "socket",
+        "subprocess",
+        "testinfra",
+        "openai",
+        "httpx",
+        "httpx2",
+        "tenacity",
+        "time",
+        "threading",
+        "asyncio",
+        "urllib.request",
+    ]
 )
 AGENTS = {
     "facts/execution.py",  # runs local processes
