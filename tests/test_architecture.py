@@ -8,21 +8,10 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "pytest_dflash"
-ACTING = set(
-    [
-        "socket",
-        "subprocess",
-        "testinfra",
-        "openai",
-        "httpx",
-        "httpx2",
-        "tenacity",
-        "time",
-        "threading",
-        "asyncio",
-        "urllib.request",
-    ]
-)
+ACTING = {
+    *("socket", "subprocess", "threading", "asyncio", "time", "urllib.request"),
+    *("testinfra", "openai", "httpx", "httpx2", "tenacity"),
+}
 AGENTS = {
     "facts/execution.py",  # runs local processes
     "facts/shell.py",  # deadlines of commands over there, testinfra's host
