@@ -75,12 +75,16 @@ def _start(engine: Engine, warnings: Sequence[str]) -> Server | None:
 
 
 def _on_terminate(engine: Engine) -> signal.Handlers:
-    def stop(_signum: int, _frame: FrameType | None) -> None:
+    def stop() -> None:
         engine.ready = False
-        engine.stopping.set()
         log.line("SIGTERM received. signum=None frame=None. Draining requests and shutting down...")
+        engine.stopping.set()
 
-    return stop  # type: ignore[return-value]  # typeshed has no public name for a handler function
+    def handle(_signum: int, _frame: FrameType | None) -> None:
+        # Not here: the main thread may hold the event's lock, or stderr's, at the very moment of the signal.
+        threading.Thread(target=stop).start()
+
+    return handle  # type: ignore[return-value]  # typeshed has no public name for a handler function
 
 
 def _listen(engine: Engine) -> Server | None:
