@@ -78,6 +78,7 @@ def _run(fresh: list[str], script: str) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
+        timeout=900,
     )
     said = run.stdout.decode("utf-8", "replace")
     assert run.returncode == 0, said[-6000:] + run.stderr.decode("utf-8", "replace")
