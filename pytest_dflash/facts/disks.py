@@ -24,6 +24,7 @@ class Disk:
         available_bytes: What a user without privileges can still write.
         unread: Why df told nothing of this path, which then stands in `mount`; sizes are 0.
         inodes: None where the file system has no fixed number (btrfs, some network file systems).
+        read_only: Nobody writes there (an image of a model, squashfs), so nothing can fill it up.
     """
 
     mount: str
@@ -34,6 +35,7 @@ class Disk:
     inodes_free: int | None
     used_for: Mapping[str, str]
     unread: str = ""
+    read_only: bool = False
 
 
 _ASK = r"""
@@ -49,6 +51,9 @@ _DISKS_SCRIPT = (
     + _ASK
     + r"""
 echo "readable=$readable"
+while read -r _ point kind options _; do
+    case ,$options, in *,ro,*) echo "read-only $point" ;; *) echo "writable $point" ;; esac
+done <"$R/proc/self/mounts" 2>/dev/null
 wanted=
 want() { wanted="$wanted$1=$2
 "; }
@@ -145,7 +150,16 @@ def _blocks(text: str) -> list[tuple[str, str, list[re.Match[str]], str]]:
     return blocks
 
 
-def _disk(rows: list[re.Match[str]], used_for: Mapping[str, str]) -> Disk | None:
+def _read_only(text: str) -> frozenset[str]:
+    """The mount points that are read-only; of several mounts on one point the last one counts."""
+    said = re.findall(r"^(read-only|writable) (/.*)$", text, re.MULTILINE)
+    last = {re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), point): word for word, point in said}
+    return frozenset(point for point, word in last.items() if word == "read-only")
+
+
+def _disk(
+    rows: list[re.Match[str]], used_for: Mapping[str, str], read_only: frozenset[str] = frozenset()
+) -> Disk | None:
     size, free = (_number(rows[0]["size"]), _number(rows[0]["free"])) if rows else (None, None)
     if size is None or free is None:
         return None
@@ -158,12 +172,14 @@ def _disk(rows: list[re.Match[str]], used_for: Mapping[str, str]) -> Disk | None
         inodes=inodes or None,
         inodes_free=_number(rows[1]["free"]) if inodes else None,
         used_for=used_for,
+        read_only=rows[0]["mount"] in read_only,
     )
 
 
 def _parse(reply: Reply) -> Reading[tuple[Disk, ...]]:
     found: dict[str, tuple[list[re.Match[str]], dict[str, str]]] = {}
     unread: list[Disk] = []
+    read_only = _read_only(reply.text.partition("\npath ")[0])
     for purpose, path, rows, said in _blocks(reply.text):
         if _disk(rows, {}):
             found.setdefault(rows[0]["mount"], (rows, {}))[1].setdefault(purpose, path)
@@ -172,7 +188,7 @@ def _parse(reply: Reply) -> Reading[tuple[Disk, ...]]:
         ):  # what is not there has no disk; a stale handle has one, out of reach
             why = f"`df -P -k {path}` told no size: {'; '.join(said.splitlines())[:200] or 'nothing'}"
             unread.append(Disk(path, "", 0, 0, None, None, {purpose: path}, unread=why))
-    disks = tuple(one for rows, used_for in found.values() if (one := _disk(rows, used_for)))
+    disks = tuple(one for rows, used_for in found.values() if (one := _disk(rows, used_for, read_only)))
     if not disks:
         return Silent(unread[0].unread, "df -P -k") if unread else reply.silence("df -P -k /")
     unseen = " (the service's environment is not readable: its caches are not looked at)"

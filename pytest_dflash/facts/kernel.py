@@ -20,12 +20,14 @@ class KernelJournal:
 
     Attributes:
         reaches_boot: The oldest kept line is from the first seconds of the boot, so nothing was pushed out.
+        oldest_us: The time of the oldest kept line, in microseconds since boot: what is told reaches back to it.
         source: "journal", or "dmesg" where journald keeps no kernel lines.
     """
 
     entries: tuple[Entry, ...]
     reaches_boot: bool
     source: str = "journal"
+    oldest_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,8 @@ def _read_kernel(reply: Reply) -> Reading[KernelJournal]:
         )
     first = entries[0].monotonic_us
     reaches = first is not None and first <= _AT_BOOT_US
-    return Value(KernelJournal(tuple(filter(_tells, entries)), reaches, source), f"{source} of this boot")
+    told = tuple(filter(_tells, entries))
+    return Value(KernelJournal(told, reaches, source, first), f"{source} of this boot")
 
 
 def _tells(entry: Entry) -> bool:

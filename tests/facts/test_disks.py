@@ -62,3 +62,15 @@ def test_a_stale_mount_is_named(ask: Ask) -> None:
     assert (
         disks["/tmp"].unread == "`df -P -k /tmp` told no size: df: /tmp: Stale file handle; df ended with 1"
     )
+
+
+def test_a_read_only_mount_is_told_by_the_last_mount_on_its_point() -> None:
+    said = (
+        b"readable=yes\nread-only /srv/my\\040models\nread-only /data\nwritable /data\n\n"
+        b"path --model-path=/srv/my models/k26\npath HOME=/data\n"
+        b"Filesystem 1024-blocks Used Available Capacity Mounted on\n"
+        b"/dev/loop0 1000 1000 0 100% /srv/my models\n/dev/sda1 1000 10 990 1% /data\n"
+    )
+    reading = DISKS.parse(Reply(said))
+    assert isinstance(reading, Value)
+    assert {disk.mount: disk.read_only for disk in reading.value} == {"/srv/my models": True, "/data": False}
