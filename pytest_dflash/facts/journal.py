@@ -48,6 +48,12 @@ class Journal:
     start_monotonic_us: int | None = None
     gap: str = ""
 
+    def after_start(self, entry: Entry) -> str:
+        """When a line was written, counted from the process's start: "+11.4 s"; "" where a clock is missing."""
+        if entry.monotonic_us is None or self.start_monotonic_us is None:
+            return ""
+        return f"{(entry.monotonic_us - self.start_monotonic_us) / 1e6:+.1f} s"
+
 
 @dataclass(frozen=True, slots=True)
 class Line:

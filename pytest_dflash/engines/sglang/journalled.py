@@ -73,10 +73,10 @@ def server_args(journal: Journal) -> Reading[Settings]:
         spelled = {
             flags.named(key): key for key in parsed.fields if flags.named(key) != key.replace("_", "-")
         }
-        where = _where("server_args=", said) + ("" if parsed.whole else ", cut off")
+        where = _where(journal, "server_args=", said) + ("" if parsed.whole else ", cut off")
         return Value(Settings(values, where, spelled, parsed.whole), where)
     if said:
-        return Silent("the server_args line cannot be read", _where("server_args=", said))
+        return Silent("the server_args line cannot be read", _where(journal, "server_args=", said))
     if unheard := _unheard(journal):
         return Silent(unheard)
     if any(
@@ -96,7 +96,8 @@ def draft_runner(journal: Journal) -> Reading[Settings]:
     said, lines = last_start(journal)
     found = [line for line in map(runner_line, lines) if line]
     if found:
-        return _together(found)
+        when = next(journal.after_start(line.entry) for line in lines if runner_line(line))
+        return _together(found, when)
     if unheard := _unheard(journal):
         return Silent(unheard)
     if said and any(READY in line.text for line in lines):
@@ -104,7 +105,7 @@ def draft_runner(journal: Journal) -> Reading[Settings]:
     return Silent("no draft runner has said anything yet: the start is not over, or the log level hides it")
 
 
-def _together(found: Sequence[RunnerLine]) -> Reading[Settings]:
+def _together(found: Sequence[RunnerLine], when: str) -> Reading[Settings]:
     by_key: dict[str, list[tuple[Json, RunnerLine]]] = {}
     for line in found:
         for key, value in _settings(line, found).items():
@@ -120,7 +121,11 @@ def _together(found: Sequence[RunnerLine]) -> Reading[Settings]:
         if len(counts) > 1:
             odd.append(f"{key} differs on {rarest[1].rank or 'one replica'}")
     first = next((line for line in found if line.what != "worker"), found[0])
-    where = f"Initialized {first.algorithm} {first.what}" + (f" [{first.rank}]" if first.rank else "")
+    where = (
+        (f"{when}: " if when else "")
+        + f"Initialized {first.algorithm} {first.what}"
+        + (f" [{first.rank}]" if first.rank else "")
+    )
     where += f" ({'; '.join(odd)})" if odd else ""
     return Value(Settings(values, where, {}), where)
 
@@ -139,12 +144,13 @@ def effective(journal: Journal) -> Reading[Settings]:
     for line in reversed(lines):
         if found := effective_line(line):
             values = {flags.named(key): value for key, value in found.items()}
-            return Value(Settings(values, _where("max_total_num_tokens=", line), {}), line.text)
+            return Value(Settings(values, _where(journal, "max_total_num_tokens=", line), {}), line.text)
     return Silent(_unheard(journal) or "the scheduler has not said yet what it settled on")
 
 
-def _where(what: str, said: Said) -> str:
-    return what + (f" of pid {said.entry.pid}" if said.entry.pid else "")
+def _where(journal: Journal, what: str, said: Said) -> str:
+    when = journal.after_start(said.entry)
+    return (f"{when}: " if when else "") + what + (f" of pid {said.entry.pid}" if said.entry.pid else "")
 
 
 def _unheard(journal: Journal) -> str | None:
@@ -152,4 +158,4 @@ def _unheard(journal: Journal) -> str | None:
         return "no line of this invocation could be read"
     if not journal.reaches_start:
         return "the log no longer reaches back to this start"
-    return None if journal.whole else "the middle of the log was left out"
+    return None if journal.whole else journal.gap or "the middle of the log was left out"
