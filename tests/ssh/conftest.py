@@ -7,6 +7,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -109,22 +110,23 @@ class Loopback:
 
 
 @pytest.fixture
-def loopback(tmp_path: Path) -> Iterator[Loopback]:
+def loopback() -> Iterator[Loopback]:
     if not SSHD or os.getuid() != 0:
         pytest.skip(WHY_NOT)
     Path("/run/sshd").mkdir(exist_ok=True)
-    bench = Loopback(tmp_path, [])
+    # sshd reads the keys as the user who logs in, and pytest's own folders are root's alone.
+    folder = Path(tempfile.mkdtemp(prefix="dflash-sshd-"))
+    folder.chmod(0o755)
+    bench = Loopback(folder, [])
     bench.make_key("host")
     bench.make_key("id")
-    shutil.copy(tmp_path / "id.pub", tmp_path / "authorized")
-    # Others than root read it, too, through folders that pytest makes private.
-    (tmp_path / "authorized").chmod(0o644)
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(folder.stat().st_mode | 0o011)
+    shutil.copy(folder / "id.pub", folder / "authorized")
+    (folder / "authorized").chmod(0o644)
     yield bench
     for server in bench.servers:
         server.process.terminate()
         server.process.wait(10)
+    shutil.rmtree(folder)
 
 
 @pytest.fixture
