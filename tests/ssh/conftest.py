@@ -146,13 +146,13 @@ def connect(loopback: Loopback) -> Iterator[Callable[..., Connection]]:
 
 
 @pytest.fixture
-def new_user(tmp_path: Path) -> Iterator[Callable[[str], str]]:
+def new_user(loopback: Loopback) -> Iterator[Callable[[str], str]]:
     """Makes users with a given login shell, removed afterwards."""
     made: list[str] = []
 
     def make(shell: str) -> str:
         name = f"dfl{os.getpid()}x{len(made)}"
-        home = tmp_path / f"home-{name}"
+        home = loopback.folder / f"home-{name}"
         subprocess.run(
             ["useradd", "-M", "-d", home, "-s", shell, "-p", "*", name], check=True, capture_output=True
         )

@@ -161,11 +161,11 @@ def test_a_forced_command_says_so(loopback: Loopback, connect: Connect) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "tcsh", "fish", "noisy"])
 def test_any_login_shell_and_its_noise_are_borne(
-    loopback: Loopback, connect: Connect, new_user: Callable[[str], str], tmp_path: Path, shell: str
+    loopback: Loopback, connect: Connect, new_user: Callable[[str], str], shell: str
 ) -> None:
     path = shutil.which(shell)
     if shell == "noisy":
-        noisy = tmp_path / "noisy"
+        noisy = loopback.folder / "noisy"
         noisy.write_text(
             '#!/bin/sh\necho "Welcome!\n::dflash:: end echo 0 -"; printf "no newline"; exec /bin/sh "$@"\n'
         )
@@ -175,7 +175,7 @@ def test_any_login_shell_and_its_noise_are_borne(
         pytest.skip(f"needs {shell}: apt-get install {shell}")
     server = loopback.serve("Banner /etc/hostname")
     user = new_user(path)
-    Path(tmp_path, f"home-{user}", ".bashrc").write_text("echo; echo more noise\n")
+    Path(loopback.folder, f"home-{user}", ".bashrc").write_text("echo; echo more noise\n")
     connection = connect(
         f"{user}@127.0.0.1:{server.port}", ssh_config=loopback.config(known=((server.port, "host"),))
     )
