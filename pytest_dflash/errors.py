@@ -52,3 +52,11 @@ class EndpointError(DflashError):
 
 class NotServing(EndpointError):  # noqa: N818 - as above
     """The unit's process cannot be asked for a completion; the message says what it does instead."""
+
+
+class Refused(DflashError):  # noqa: N818 - a decision, not a mishap
+    """A change that cannot be made with certainty, or must not be made now. Nothing was touched."""
+
+
+class NotPutBack(DflashError):  # noqa: N818 - as HostUnreachable
+    """The host is not as it was. The message says what is left, and what to type by hand."""
