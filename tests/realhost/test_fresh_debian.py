@@ -51,7 +51,7 @@ def fresh(real_host_tools: None, tmp_path_factory: pytest.TempPathFactory) -> It
     subprocess.run(["chown", "-R", f"{PERSON}:{PERSON}", str(home)], check=True)
     settings = _pip()
     command = [
-        "systemd-nspawn",
+        *("setpriv", "--pdeathsig", "KILL", "systemd-nspawn"),
         "--quiet",
         "--register=no",
         "--as-pid2",
