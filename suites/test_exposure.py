@@ -16,7 +16,7 @@ from pytest_dflash.witness.chain import Chain
 @check("exposure.bind")
 @pytest.mark.usefixtures("service")
 def test_the_port_is_bound_where_it_should_be(facts: Facts, profile: Profile) -> Judgement:
-    return exposure.bind(facts.listeners, facts.port, profile.exposure.bind)
+    return exposure.bind(facts.listeners, facts.port, profile.exposure.bind, facts.processes)
 
 
 @check("exposure.key_required")

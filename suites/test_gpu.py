@@ -51,4 +51,4 @@ def test_no_gpu_is_cut_into_slices(facts: Facts) -> list[Judgement]:
 
 @check("gpu.foreign_processes")
 def test_nobody_else_uses_the_gpus(facts: Facts) -> list[Judgement]:
-    return gpu.foreign_processes(facts.gpus, facts.gpu_processes, facts.processes)
+    return gpu.foreign_processes(facts.gpus, facts.gpu_processes, facts.processes, facts.serving)

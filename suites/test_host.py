@@ -10,7 +10,7 @@ from pytest_dflash.rules import host as machine
 
 @check("host.xid")
 def test_the_kernel_reports_no_gpu_error_since_boot(facts: Facts) -> Judgement:
-    return machine.xid(facts.kernel, facts.gpus)
+    return machine.xid(facts.kernel, facts.gpus, facts.unit, facts.clock)
 
 
 @check("host.disk_space")
@@ -20,9 +20,9 @@ def test_no_disk_of_the_service_is_full(facts: Facts) -> list[Judgement]:
 
 @check("host.shared_memory")
 def test_shared_memory_suffices(facts: Facts) -> Judgement:
-    return machine.shared_memory(facts.shared_memory, facts.gpus)
+    return machine.shared_memory(facts.shared_memory, facts.gpus, facts.serving)
 
 
 @check("host.memory")
 def test_memory_suffices_and_nothing_was_killed_for_it(facts: Facts) -> Judgement:
-    return machine.memory(facts.memory, facts.kernel, facts.unit)
+    return machine.memory(facts.memory, facts.kernel, facts.unit, facts.previous)

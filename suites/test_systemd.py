@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_dflash.checks import check
 from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.findings import Judgement
-from pytest_dflash.rules import systemd
+from pytest_dflash.rules import reload, restart, systemd
 from pytest_dflash.witness.chain import Chain
 
 
@@ -21,19 +21,19 @@ def test_the_unit_is_active(facts: Facts) -> Judgement:
 
 @check("systemd.reloaded")
 def test_the_manager_holds_what_is_on_disk(facts: Facts) -> Judgement:
-    return systemd.reloaded(facts.unit, facts.files, facts.loaded)
+    return reload.reloaded(facts.unit, facts.files, facts.loaded)
 
 
 @check("systemd.restarted")
 def test_the_process_was_started_with_what_the_manager_holds(chain: Chain) -> Judgement:
-    return systemd.restarted(chain)
+    return restart.restarted(chain)
 
 
 @check("systemd.stable")
 def test_the_unit_does_not_restart_by_itself(facts: Facts) -> Judgement:
-    return systemd.stable(facts.unit, facts.previous, facts.starts)
+    return systemd.stable(facts.unit, facts.previous, facts.starts, facts.clock)
 
 
 @check("systemd.environment_files")
 def test_the_process_has_the_environment_files_as_they_are_on_disk(facts: Facts) -> Judgement:
-    return systemd.environment_files(facts.files, facts.serving)
+    return restart.environment_files(facts.files, facts.loaded, facts.serving)

@@ -21,7 +21,7 @@ def served_model(models: Reading[tuple[str, ...]], expected: str | None) -> Judg
             "served model",
             expected or "any",
             lambda found: expected in found if expected else bool(found),
-            shown=lambda found: list(found),
+            shown=list,
             cause="another service answers on this port, or --served-model-name was changed",
             remedy="compare service.served_model in the profile with --served-model-name of the unit",
         ),

@@ -7,28 +7,27 @@ proof that it stood there.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from pytest_dflash.facts.procfs import Process
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.facts.sockets import Listener
+from pytest_dflash.facts.systemd import LoadedCommand, UnitFiles
 from pytest_dflash.findings import Evidence, Judgement, failed, not_applicable, passed, unproven
 from pytest_dflash.redaction import MASK, carries_secret
 from pytest_dflash.rules.judge import HEAR, Expectation, compare, evidence
 from pytest_dflash.witness.chain import Chain
 
 EVERYWHERE = frozenset({"0.0.0.0", "::", "*"})  # noqa: S104 - what is looked for, not what is bound
-PLACES = {
-    "process_argv": ("the command line, which every user of the host can read", "/proc/PID/cmdline"),
-    "unit_file": ("the unit file, which every user of the host can read", "systemctl cat"),
-    "server_args_log": ("the journal", "journalctl -u"),
-    "server_info": ("the engine's own answer over HTTP", "GET /server_info"),
-}
-"""Witness to where a key of it can be read."""
 
 
-def bind(listeners: Reading[tuple[Listener, ...]], port: int | None, expected: str | None) -> Judgement:
-    """The port is bound to the expected address and to no other."""
+def bind(
+    listeners: Reading[tuple[Listener, ...]],
+    port: int | None,
+    expected: str | None,
+    processes: Reading[tuple[Process, ...]],
+) -> Judgement:
+    """The port is bound to the expected address and to no other. What else the unit opens is told beside it."""
     if expected is None:
         return not_applicable("no exposure.bind is expected")
     if port is None:
@@ -41,40 +40,86 @@ def bind(listeners: Reading[tuple[Listener, ...]], port: int | None, expected: s
         )
     else:
         reading = listeners
-    return compare(
+    judgement = compare(
         "ss -ltnp",
         reading,
         Expectation[list[str]](
             f"address that port {port} is bound to",
             expected,
             lambda found: all(same_address(each, expected) for each in found),
-            shown=lambda found: list(found),
+            shown=list,
             cause="the engine was started with another --host, or a proxy publishes the port",
             remedy=f"start the engine with --host {expected}, or put a proxy with keys before it",
         ),
     )
+    others = doors(listeners, port, processes)
+    if not others:
+        return judgement
+    note = f"; the unit also listens on {', '.join(others)}, reachable from outside"
+    return replace(
+        judgement,
+        summary=judgement.summary + note,
+        evidence=(
+            *judgement.evidence,
+            Evidence(
+                source="other sockets of the unit", reading="value", value=list(others), where="ss -ltnp"
+            ),
+        ),
+    )
+
+
+def doors(
+    listeners: Reading[tuple[Listener, ...]], port: int, processes: Reading[tuple[Process, ...]]
+) -> list[str]:
+    """Other sockets of the unit that are not bound to loopback (torch.distributed opens one on every address)."""
+    if not isinstance(listeners, Value) or not isinstance(processes, Value):
+        return []
+    ours = {process.pid for process in processes.value}
+    return sorted(
+        {
+            f"{each.address}:{each.port}"
+            for each in listeners.value
+            if each.port != port and ours & set(each.pids or ()) and not loopback(each.address)
+        }
+    )
+
+
+def plain(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """An address without its scope, IPv4 out of its IPv6 form; None for anything else."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(found, "ipv4_mapped", None) or found
+
+
+def loopback(address: str) -> bool:
+    """Whether only the host itself reaches this address."""
+    found = plain(address)
+    return found is not None and found.is_loopback
 
 
 def same_address(found: str, expected: str) -> bool:
-    """Whether two spellings name one address; `*` is every address."""
+    """Whether two spellings name one address; `*` is every address, and one loopback is as closed as the other."""
     if found in EVERYWHERE or expected in EVERYWHERE:
         return found in EVERYWHERE and expected in EVERYWHERE
-    try:
-        return ipaddress.ip_address(found.partition("%")[0]) == ipaddress.ip_address(expected)
-    except ValueError:
-        return found == expected
+    if loopback(found) and loopback(expected):
+        return True
+    return found == expected or (plain(found) is not None and plain(found) == plain(expected))
 
 
 def key_required(status: Reading[int], expected: bool | None) -> Judgement:  # noqa: FBT001 - the profile's own value
     """Without a key the service refuses, or answers, as expected. `status` is that of a passive route."""
     if expected is None:
         return not_applicable("no exposure.key_required is expected")
+    if isinstance(status, Value) and status.value not in {401, 403} and not 200 <= status.value < 300:
+        status = Silent(f"HTTP {status.value} neither answers nor refuses", status.where)
     return compare(
         "GET /v1/models without a key",
         status,
         Expectation[int](
-            "a request without a key",
-            "refused (401 or 403)" if expected else "answered",
+            "answer to a request without a key",
+            "a refusal (HTTP 401 or 403)" if expected else "an answer (HTTP 200)",
             lambda found: (found in {401, 403}) is expected,
             shown=lambda found: f"HTTP {found}",
             cause="no key is set, so whoever reaches the port may use the model"
@@ -88,44 +133,132 @@ def key_required(status: Reading[int], expected: bool | None) -> Judgement:  # n
 
 
 def key_hidden(chain: Chain, process: Reading[Process]) -> Judgement:
-    """No key can be read in the command line, the unit file, the log, or the engine's answer."""
-    shown: list[Evidence] = []
-    silent: list[Evidence] = []
-    for witness, (place, where) in PLACES.items():
-        reading = chain.heard[witness]
-        if not isinstance(reading, Value):
-            silent.append(evidence(witness, reading))
-            continue
-        names = sorted(
-            name for name, value in reading.value.values.items() if value == MASK and carries_secret(name)
+    """No key can be read in command line, unit file, manager, log, or the engine's answer.
+
+    Command line and unit file must be heard. Log and answer are looked at where they speak; the summary names
+    what was not looked at.
+    """
+    places = (
+        Place(
+            "process_argv",
+            "the command line",
+            "which every user of the host can read",
+            on_command_line(process),
+        ),
+        Place(
+            "unit_file",
+            "the unit file",
+            "which every user of the host can read",
+            in_files(chain.sources.unit_files),
+        ),
+        Place(
+            "loaded_unit",
+            "Environment=",
+            "which `systemctl show` tells every user",
+            held(chain.sources.loaded),
+        ),
+        Place(
+            "server_args_log",
+            "the journal",
+            "where the engine prints its arguments",
+            said(chain, "server_args_log"),
+        ),
+        Place("server_info", "the engine's answer", "GET on a passive route", said(chain, "server_info")),
+    )
+    shown = [
+        Evidence(
+            source=place.witness,
+            reading="value",
+            value=f"{', '.join(place.names.value)} in {place.what}, {place.who}",
+            where=place.names.where or None,
         )
-        if names:
-            text = f"{', '.join(names)} in {place}"
-            shown.append(Evidence(source=witness, reading="value", value=text, where=where))
+        for place in places
+        if isinstance(place.names, Value) and place.names.value
+    ]
     if shown:
+        more = f" (and {len(shown) - 1} more places)" if shown[1:] else ""
         return failed(
-            f"a key can be read: {shown[0].value}",
+            f"a key can be read: {shown[0].value}{more}",
             expected=[],
             observed=[each.value for each in shown],
             evidence=tuple(shown),
-            cause="engines print their arguments unmasked, and argv is public",
-            remedy="change the key, then pass it by a file or by an EnvironmentFile that only the service may read (mode 0600)",
+            cause="engines print their arguments unmasked, and argv and unit files are public",
+            remedy="change the key, then pass it by a file or by an EnvironmentFile that only the service may read "
+            "(mode 0600)",
         )
-    unheard = [each for each in silent if each.source in needed(process)]
-    if unheard:
-        return unproven(
-            f"whether a key can be read could not be told: {unheard[0].source}: {unheard[0].why or 'it is not there'}",
-            evidence=tuple(silent),
-            remedy=HEAR,
-        )
-    return passed(
-        "no key stands in command line, unit file, log or info",
-        expected=[],
-        observed=[],
-        evidence=tuple(silent),
+    unheard = [place for place in places if isinstance(place.names, Silent)]
+    silent = tuple(evidence(place.witness, place.names) for place in unheard)
+    for place in unheard:
+        if place.witness in NEEDED and isinstance(place.names, Silent):
+            return unproven(
+                f"whether a key can be read could not be told: {place.what}: {place.names.why}",
+                evidence=silent,
+                remedy=HEAR,
+            )
+    read = ", ".join(place.what for place in places if place not in unheard)
+    rest = f"; not looked at: {', '.join(place.what for place in unheard)}" if unheard else ""
+    return passed(f"no key stands in {read}{rest}", expected=[], observed=[], evidence=silent)
+
+
+NEEDED = ("process_argv", "unit_file")
+"""The places without which nothing can be said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a key might stand. `who` can read it there; `names` that were found with a key."""
+
+    witness: str
+    what: str
+    who: str
+    names: Reading[list[str]]
+
+
+def on_command_line(process: Reading[Process]) -> Reading[list[str]]:
+    """The arguments that carry a key; a process that is not there shows none."""
+    if not isinstance(process, Value):
+        return process
+    argv, names = process.value.argv, []
+    for at, word in enumerate(argv):
+        if MASK in word:
+            before = argv[at - 1] if at and word.startswith(MASK) else word.partition(MASK)[0]
+            names.append(before.strip(" =:\"'").rpartition(" ")[2] or "an argument")
+    return Value(names, f"/proc/{process.value.pid}/cmdline")
+
+
+def in_files(files: Reading[UnitFiles]) -> Reading[list[str]]:
+    """The lines of unit file and drop-ins that carry a key, comments too: by their places, without the text."""
+    if not isinstance(files, Value):
+        return files if isinstance(files, Silent) else Value([], files.where)
+    found = [*([files.value.fragment] if files.value.fragment else []), *files.value.drop_ins]
+    return Value(
+        [
+            f"{file.path}:{number}"
+            for file in found
+            for number, line in enumerate(file.text.splitlines(), 1)
+            if MASK in line
+        ],
+        files.where,
     )
 
 
-def needed(process: Reading[Process]) -> Sequence[str]:
-    """The witnesses without which nothing can be said: the command line, where a process runs at all."""
-    return ("process_argv",) if isinstance(process, (Value, Silent)) else ("unit_file",)
+def held(loaded: Reading[LoadedCommand]) -> Reading[list[str]]:
+    """The variables of the manager's Environment= that carry a key."""
+    if not isinstance(loaded, Value):
+        return loaded
+    return Value([name for name, value in loaded.value.environment.items() if MASK in value], loaded.where)
+
+
+def said(chain: Chain, witness: str) -> Reading[list[str]]:
+    """The settings that carry a key, as the engine tells them."""
+    reading = chain.heard[witness]
+    if not isinstance(reading, Value):
+        return reading
+    return Value(
+        sorted(
+            name
+            for name, value in reading.value.values.items()
+            if MASK in str(value) and (carries_secret(name) or not isinstance(value, str))
+        ),
+        reading.where,
+    )

@@ -6,7 +6,7 @@ drawn: those are judged under load.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -15,11 +15,12 @@ from pytest_dflash.facts.procfs import Process
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.findings import Judgement, Outcome, failed, not_applicable, passed, unproven
 from pytest_dflash.profile import schema
-from pytest_dflash.rules.judge import Expectation, compare, evidence
+from pytest_dflash.rules.judge import HEAR, Expectation, compare, evidence
 
 T = TypeVar("T")
 Gpus = Reading[tuple[Gpu, ...]]
 
+UNKNOWN_FIELD = "does not know the field"
 NO_GPUS = "nvidia-smi lists no GPU"
 HELD_BACK = (
     "hardware slowdown",
@@ -30,13 +31,33 @@ HELD_BACK = (
 """Throttle reasons that are wrong on an idle GPU too: heat and power supply."""
 
 
+LOST = ("Unable to determine the device handle", "GPU is lost", "fallen off the bus")
+"""How nvidia-smi speaks of a GPU that the driver knows and cannot reach."""
+SHARED_SERVER = "nvidia-cuda-mps-server"
+"""NVIDIA's own: it computes for the processes behind it, which are listed beside it."""
+
+
 def count(gpus: Gpus, expected: schema.Gpu) -> Judgement:
-    """As many GPUs as expected, by distinct UUID."""
+    """As many GPUs as expected, by distinct UUID.
+
+    A driver that cannot be asked is unproven. That one GPU is lost is an answer, also where nvidia-smi lists
+    none of the others for it: the host has not what is expected.
+    """
     if expected.count is None:
         return not_applicable("no gpu.count is expected")
+    cause = "a GPU that fell off the bus, or is bound to another driver, is missing without an error"
+    remedy = "`nvidia-smi -L` and `journalctl -k -b -g NVRM` on the host show which one; a lost GPU needs a power cycle"
+    if isinstance(gpus, Silent) and any(word in gpus.why for word in LOST):
+        return failed(
+            f"number of GPUs: expected {expected.count}, and nvidia-smi cannot reach one: {gpus.why}",
+            expected=expected.count,
+            evidence=(evidence("nvidia-smi", gpus),),
+            cause="a GPU fell off the bus, and nvidia-smi stops at it",
+            remedy=remedy,
+        )
     if isinstance(gpus, Absent):
         gpus = Value((), gpus.where)
-    return compare(
+    judgement = compare(
         "nvidia-smi",
         gpus,
         Expectation[tuple[Gpu, ...]](
@@ -44,10 +65,13 @@ def count(gpus: Gpus, expected: schema.Gpu) -> Judgement:
             expected.count,
             holds=lambda found: len({gpu.label for gpu in found}) == expected.count,
             shown=lambda found: len({gpu.label for gpu in found}),
-            cause="a GPU that fell off the bus, or is bound to another driver, is missing without an error",
-            remedy="`nvidia-smi -L` and `journalctl -k -b -g NVRM` on the host show which one; a lost GPU needs a power cycle",
+            cause=cause,
+            remedy=remedy,
+            measures=lambda found: {"gpus": len({gpu.label for gpu in found})},
         ),
     )
+    lost = isinstance(gpus, Value) and any(word in gpus.where for word in LOST)
+    return replace(judgement, summary=f"{judgement.summary}; {gpus.where}") if lost else judgement
 
 
 def name(gpus: Gpus, expected: schema.Gpu) -> list[Judgement]:
@@ -63,34 +87,43 @@ def name(gpus: Gpus, expected: schema.Gpu) -> list[Judgement]:
 
 def pcie_link(gpus: Gpus, expected: schema.Gpu) -> list[Judgement]:
     """Each GPU can use the expected link. What it uses now is judged under load only: idle links are slow."""
-    judgements: list[Judgement] = []
-    if expected.pcie_generation is not None:
-        generation = expected.pcie_generation
-        judgements += each(
-            gpus,
-            lambda gpu: gpu.pcie_generation_max,
-            Expectation(
-                "highest PCIe generation",
-                generation,
-                lambda found: found >= generation,
-                cause="GPU and slot together reach no more: a BIOS setting, a riser or the slot",
-                remedy="compare `pcie.link.gen.gpumax` with `hostmax` in nvidia-smi; set the slot to its generation in the BIOS",
-            ),
+    wanted = {
+        word: number
+        for word, number in (("generation", expected.pcie_generation), ("width", expected.pcie_width))
+        if number is not None
+    }
+    if not wanted:
+        return [not_applicable("no gpu.pcie_generation or gpu.pcie_width is expected")]
+
+    def link(gpu: Gpu) -> Reading[dict[str, int]]:
+        cells = {"generation": gpu.pcie_generation_max, "width": gpu.pcie_width_max}
+        cells = {word: cells[word] for word in wanted}
+        heard = {word: cell.value for word, cell in cells.items() if isinstance(cell, Value)}
+        if any(number < wanted[word] for word, number in heard.items()) or len(heard) == len(wanted):
+            return Value(heard, "nvidia-smi")
+        return next(
+            (cell for cell in cells.values() if isinstance(cell, Silent)), Absent("nvidia-smi says [N/A]")
         )
-    if expected.pcie_width is not None:
-        width = expected.pcie_width
-        judgements += each(
-            gpus,
-            lambda gpu: gpu.pcie_width_max,
-            Expectation(
-                "widest PCIe link",
-                width,
-                lambda found: found >= width,
-                cause="the card sits in a narrower slot, or the slot is split",
-                remedy="move the card, or turn off bifurcation for its slot",
-            ),
-        )
-    return judgements or [not_applicable("no gpu.pcie_generation or gpu.pcie_width is expected")]
+
+    return each(
+        gpus,
+        link,
+        Expectation(
+            "best possible PCIe link",
+            spelled(wanted),
+            lambda found: all(number >= wanted[word] for word, number in found.items()),
+            shown=spelled,
+            cause="GPU and slot together reach no more: a BIOS setting, a riser, a narrower or split slot",
+            remedy="compare `pcie.link.gen.gpumax` with `hostmax` in nvidia-smi; set the slot's generation in the BIOS, "
+            "turn off bifurcation, or move the card",
+            absent=Outcome.NOT_APPLICABLE,
+        ),
+    )
+
+
+def spelled(link: dict[str, int]) -> str:
+    """A link in words."""
+    return ", ".join(f"{word} {number}" for word, number in link.items())
 
 
 def power_limit(gpus: Gpus, expected: schema.Gpu) -> list[Judgement]:
@@ -106,6 +139,8 @@ def power_limit(gpus: Gpus, expected: schema.Gpu) -> list[Judgement]:
             limit,
             lambda found: abs(found - limit) < 1,
             remedy=f"`nvidia-smi -pl {limit:g}` as root, and make it permanent",
+            absent=Outcome.NOT_APPLICABLE,
+            measures=lambda found: {"power_limit_w": found},
         ),
     )
 
@@ -119,7 +154,16 @@ def ecc(gpus: Gpus) -> list[Judgement]:
             "remap pending": gpu.rows_remap_pending,
             "remap failed": gpu.rows_remap_failed,
         }
-        silent = next((cell for cell in cells.values() if isinstance(cell, Silent)), None)
+        # An older nvidia-smi knows no remapped rows; its error counter speaks for the memory then.
+        counted = isinstance(gpu.ecc_uncorrected, Value)
+        silent = next(
+            (
+                cell
+                for cell in cells.values()
+                if isinstance(cell, Silent) and not (counted and UNKNOWN_FIELD in cell.why)
+            ),
+            None,
+        )
         heard = {key: cell.value for key, cell in cells.items() if isinstance(cell, Value)}
         if any(heard.values()) or (heard and silent is None):
             return Value(heard, "nvidia-smi")
@@ -129,7 +173,7 @@ def ecc(gpus: Gpus) -> list[Judgement]:
         gpus,
         state,
         Expectation(
-            "memory errors",
+            "memory errors that were not corrected",
             "none",
             lambda found: not any(found.values()),
             shown=lambda found: (
@@ -165,10 +209,10 @@ def throttling(gpus: Gpus) -> list[Judgement]:
         gpus,
         lambda gpu: gpu.throttle_bits,
         Expectation(
-            "reasons that hold the clocks back",
-            "none of heat or power supply",
+            "clocks held back",
+            "not by heat or power supply",
             lambda bits: not held_back(bits),
-            shown=lambda bits: ", ".join(held_back(bits)) or "none",
+            shown=lambda bits: ", ".join(held_back(bits)) or "not by heat or power supply",
             cause="cooling or power supply is at its limit, even without load",
             remedy="look at `nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER`, then at fans, air flow and cables",
             absent=Outcome.NOT_APPLICABLE,
@@ -198,34 +242,70 @@ def mig(gpus: Gpus) -> list[Judgement]:
 
 
 def foreign_processes(
-    gpus: Gpus, users: Reading[tuple[GpuProcess, ...]], processes: Reading[tuple[Process, ...]]
+    gpus: Gpus,
+    users: Reading[tuple[GpuProcess, ...]],
+    processes: Reading[tuple[Process, ...]],
+    serving: Reading[Process],
 ) -> list[Judgement]:
-    """Only the unit's processes compute on the GPUs."""
+    """Only the unit's processes compute on the GPUs that it uses. Other GPUs of the host are others' affair."""
     if isinstance(gpus, Absent):
         return [not_applicable(NO_GPUS)]
-    for source, reading in (("nvidia-smi", users), ("processes", processes)):
-        if not isinstance(reading, Value):
-            why = reading.why if isinstance(reading, Silent) else "the unit has no process to compare with"
+    for source, reading in (("nvidia-smi", gpus), ("nvidia-smi", users), ("processes", processes)):
+        if isinstance(reading, Silent):
             return [
-                unproven(f"who uses the GPUs could not be told: {why}", evidence=(evidence(source, reading),))
+                unproven(
+                    f"who uses the GPUs could not be told: {reading.why}",
+                    evidence=(evidence(source, reading),),
+                    remedy=HEAR,
+                )
             ]
-    assert isinstance(users, Value)  # the loop above has looked
-    assert isinstance(processes, Value)  # as above
-    ours: Collection[int] = {process.pid for process in processes.value}
-    foreign = [user for user in users.value if user.pid not in ours]
+    assert isinstance(gpus, Value)  # the loop above has looked
+    seen = users.value if isinstance(users, Value) else ()
+    ours = {process.pid for process in processes.value} if isinstance(processes, Value) else set()
+    of_us = {gpu.label for gpu in visible(gpus, serving)}
+    of_others = {gpu.label for gpu in gpus.value} - of_us
+    foreign: dict[str, list[GpuProcess]] = {}
+    for user in seen:
+        if user.pid not in ours and user.gpu_uuid not in of_others and SHARED_SERVER not in user.name:
+            foreign.setdefault(user.gpu_uuid, []).append(user)
     if not foreign:
-        return [passed("only the unit's own processes use the GPUs", expected=[], observed=[])]
+        summary = (
+            "only the unit's own processes use its GPUs"
+            if seen
+            else "nvidia-smi lists no process on the GPUs"
+        )
+        return [passed(summary, expected=[], observed=[])]
     return [
         failed(
-            f"pid {user.pid} ({user.name or 'no name'}) uses this GPU and is not of the unit",
-            param=user.gpu_uuid,
+            f"{', '.join(map(who, found))}: computes on this GPU and is not of the unit",
+            param=uuid,
             expected=[],
-            observed=user.pid,
+            observed=[user.pid for user in found],
+            evidence=(evidence("nvidia-smi", users, [user.pid for user in found]),),
             cause="a worker left over from a killed predecessor, or another service on the same GPU",
-            remedy=f"look at `ps -fp {user.pid}` on the host; end it if nobody needs it",
+            remedy=f"look at `ps -fp {','.join(str(user.pid) for user in found)}` on the host; end it if nobody needs it",
+            measures={"foreign_processes": len(found)},
         )
-        for user in foreign
+        for uuid, found in foreign.items()
     ]
+
+
+def who(user: GpuProcess) -> str:
+    """A process in words."""
+    return f"pid {user.pid} ({user.name or 'no name'})"
+
+
+def visible(gpus: Value[tuple[Gpu, ...]], process: Reading[Process]) -> tuple[Gpu, ...]:
+    """The GPUs that a process may use, by its CUDA_VISIBLE_DEVICES; all where it says nothing understood."""
+    environ = process.value.environ if isinstance(process, Value) else process
+    said = environ.value.get("CUDA_VISIBLE_DEVICES", "") if isinstance(environ, Value) else ""
+    chosen = [word.strip() for word in said.split(",") if word.strip()]
+    found = tuple(
+        gpu
+        for at, gpu in enumerate(gpus.value)
+        if any(word == str(at) or (not word.isdigit() and gpu.label.startswith(word)) for word in chosen)
+    )
+    return found or gpus.value
 
 
 def each(gpus: Gpus, cell: Callable[[Gpu], Reading[T]], expectation: Expectation[T]) -> list[Judgement]:

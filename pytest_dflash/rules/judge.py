@@ -5,7 +5,7 @@ Law: the four outcomes of a comparison; every rule goes through here, so that si
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -26,6 +26,7 @@ class Expectation(Generic[T]):
         holds: Whether a value satisfies it.
         shown: The value as it is shown; default itself.
         absent: The outcome when the source was heard and has no such thing.
+        measures: Numbers of the value, the unit in the name.
     """
 
     what: str
@@ -36,6 +37,7 @@ class Expectation(Generic[T]):
     remedy: str | None = None
     absent: Outcome = Outcome.FAIL
     param: str | None = None
+    measures: Callable[[T], Mapping[str, float]] | None = None
 
 
 def evidence(source: str, reading: Reading[object], shown: Json = None) -> Evidence:
@@ -59,26 +61,30 @@ def compare(source: str, reading: Reading[T], expectation: Expectation[T]) -> Ju
             param=e.param,
         )
     if isinstance(reading, Absent):
-        word = "not there"
+        told = f" ({reading.where})" if reading.where else ""
         return Judgement(
             outcome=e.absent,
-            summary=f"{e.what}: expected {display(e.wanted)}, {word}",
+            summary=f"{e.what}: the host has no such thing{told}"
+            if e.absent is Outcome.NOT_APPLICABLE
+            else f"{e.what}: expected {display(e.wanted)}, and there is none{told}",
             expected=e.wanted,
             evidence=(evidence(source, reading),),
-            cause=e.cause,
-            remedy=e.remedy,
+            cause=e.cause if e.absent is Outcome.FAIL else None,
+            remedy=e.remedy if e.absent is Outcome.FAIL else None,
             param=e.param,
         )
     shown: Json = e.shown(reading.value) if e.shown else reading.value  # type: ignore[assignment]  # plain values show themselves
     witnesses = (evidence(source, reading, shown),)
+    measures = e.measures(reading.value) if e.measures else {}
     if e.holds(reading.value):
         return Judgement(
             outcome=Outcome.PASS,
-            summary=f"{e.what} is {display(shown)}",
+            summary=f"{e.what}: {display(shown)}",
             expected=e.wanted,
             observed=shown,
             evidence=witnesses,
             param=e.param,
+            measures=measures,
         )
     return failed(
         f"{e.what}: expected {display(e.wanted)}, found {display(shown)}",
@@ -88,6 +94,7 @@ def compare(source: str, reading: Reading[T], expectation: Expectation[T]) -> Ju
         cause=e.cause,
         remedy=e.remedy,
         param=e.param,
+        measures=measures,
     )
 
 
@@ -99,4 +106,12 @@ def display(value: Json) -> str:
         else ", ".join(map(str, value))
         if isinstance(value, list)
         else str(value)
+    )
+
+
+def unheard(what: str, source: str, reading: Reading[object]) -> Judgement:
+    """That something could not be told because a source did not speak."""
+    why = reading.why if isinstance(reading, Silent) else "there is none"
+    return unproven(
+        f"{what} could not be told: {source}: {why}", evidence=(evidence(source, reading),), remedy=HEAR
     )

@@ -52,6 +52,8 @@ def cuda_toolkit(toolkit: Reading[Toolkit], specifier: str | None) -> Judgement:
     if specifier is None:
         return not_applicable("no stack.cuda_toolkit is expected")
     version: Reading[str] = toolkit.value.version if isinstance(toolkit, Value) else toolkit
+    if isinstance(toolkit, Absent):
+        version = Silent("the unit has no process whose toolkit could be told", toolkit.where)
     return compare(
         "nvcc of the service",
         version,
@@ -72,7 +74,13 @@ def compute_capability(gpus: Gpus, expected: str | None) -> list[Judgement]:
     return each(
         gpus,
         lambda gpu: gpu.compute_capability,
-        Expectation("compute capability", expected, lambda found: found == expected, remedy=remedy),
+        Expectation(
+            "compute capability",
+            expected,
+            lambda found: found == expected,
+            remedy=remedy,
+            absent=Outcome.UNPROVEN,
+        ),
     )
 
 
