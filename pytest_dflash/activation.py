@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Any
 
@@ -108,19 +110,36 @@ def touches_nothing(option: argparse.Namespace) -> bool:
 
 
 class Progress:
-    """Tells on the terminal what a wait is about; silent in xdist workers, which have no terminal."""
+    """Tells what a wait is about: one line that is written over on a terminal, a line for each news elsewhere.
+
+    Silent in xdist workers, which have no terminal, and with -q -q.
+    """
 
     def __init__(self, config: pytest.Config, name: str) -> None:
         self.config = config
         self.name = name
-        self.begun = time.monotonic()
+        self.begun: float | None = None
+        self.told = ""
 
     def __call__(self, line: str) -> None:
-        """Prints a line of progress, with the seconds since the run began."""
-        reporter = self.config.pluginmanager.getplugin("terminalreporter")
-        if reporter is not None:
-            reporter.ensure_newline()
-            reporter.write_line(f"{self.name} +{time.monotonic() - self.begun:.0f} s: {line}")
+        """Says what the unit is doing, with the seconds since the wait began."""
+        manager = self.config.pluginmanager
+        reporter, capture = manager.getplugin("terminalreporter"), manager.getplugin("capturemanager")
+        if self.begun is None:
+            self.begun = time.monotonic()
+        news = line != self.told
+        self.told = line
+        if reporter is None or self.config.option.verbose < -1 or not (news or reporter.isatty):
+            return
+        text = f"{self.name} +{time.monotonic() - self.begun:.0f} s: {line}"
+        with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
+            if news:
+                reporter.ensure_newline()
+            if reporter.isatty:
+                reporter.rewrite(text[: shutil.get_terminal_size().columns - 1], erase=True)
+            else:
+                reporter.write_line(text)
+            reporter.flush()
 
 
 class Worker:

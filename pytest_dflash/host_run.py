@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import pytest
@@ -35,16 +35,15 @@ from pytest_dflash.facts.named_files import named_files
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Evidence, Finding, Json, Judgement, Outcome, failed, passed, unproven
 from pytest_dflash.levels import Allowed
-from pytest_dflash.lifecycle.observing import observe
-from pytest_dflash.lifecycle.phase import Observation, Phase, standing
+from pytest_dflash.lifecycle.phase import Phase
 from pytest_dflash.lifecycle.readiness import Settled, wait_until_settled
+from pytest_dflash.lifecycle.settling import Answered, Settling, reasons
 from pytest_dflash.profile.loader import LoadedProfile
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.reach import Reach
 from pytest_dflash.redaction import Redactor
 from pytest_dflash.witness.chain import Chain, Sources
 
-LAST_LINES = 8
 ANSWER_S = 10.0
 """How long a passive route may take before the service counts as one that does not answer."""
 
@@ -115,33 +114,27 @@ class HostRun:
         except HostError as error:
             return error
 
-    def _settle(self) -> tuple[Facts, Settled]:
-        facts = self._facts(ALL)
-        first = observe(facts, self.dialect)
-        now = standing(first)
-        settled = Settled(now.phase, first, 0.0, now.why)
-        if now.phase.transient:
-            looks = [first]
+    def _settle(self, before: str | None = None) -> tuple[Facts, Settled]:
+        """Waits until the unit stands still; `before`: the invocation of before a restart that we asked for."""
+        wait = partial(wait_until_settled, timeout_s=self.ready_timeout_s, before=before, progress=self.tell)
+        return Settling(
+            everything=lambda: self._facts(ALL),
+            alive=lambda: self._facts(ALIVE, passive=False),
+            answered=self._answered,
+            dialect=self.dialect,
+            wait=wait,
+        ).settle()
 
-            def look() -> Observation:
-                return looks.pop() if looks else observe(self._facts(ALIVE, passive=False), self.dialect)
-
-            settled = wait_until_settled(look, timeout_s=self.ready_timeout_s, progress=self.tell)
-            facts = self._facts(ALL)
-        return facts, self._answering(facts, settled) if settled.phase is Phase.READY else settled
-
-    def _answering(self, facts: Facts, settled: Settled) -> Settled:
-        """The same, once a passive route has answered: a stopped process keeps its port and its ready line."""
+    def _answered(self, facts: Facts) -> Answered:
+        """Whether a passive route answers."""
         try:
             with self._client(self._url(facts), self.key, ANSWER_S) as client:
                 client.get(service.MODELS)
         except EndpointError as error:
-            seen = observe(facts, self.dialect, answers=False)
-            now = standing(seen)
-            return Settled(now.phase, seen, settled.waited_s, f"{now.why}: {error}")
+            return Answered(answers=False, why=str(error))
         except HostError:
-            pass  # no way leads there; whoever asks for the service is told
-        return settled
+            return Answered(answers=None)  # no way leads there; whoever asks for the service is told
+        return Answered(answers=True)
 
     def _facts(self, probes: Any, *, passive: bool = True) -> Facts:
         named = named_files(self.dialect.file_flags, self.dialect.folder_flags)
@@ -258,31 +251,25 @@ class HostRun:
     def readiness(self) -> Judgement:
         """Whether the unit serves, and why not."""
         facts, settled = self.settled
-        witnesses = self._last_lines(facts)
         if settled.phase is Phase.READY:
             return passed(
                 f"{self.profile.service.unit} serves: {settled.why}", expected="ready", observed="ready"
             )
-        rest: dict[str, Any] = {"expected": "ready", "observed": str(settled.phase), "evidence": witnesses}
+        rest: dict[str, Any] = {"expected": "ready", "observed": str(settled.phase)}
+        rest["evidence"] = tuple(
+            Evidence(
+                source="journal",
+                reading="value",
+                value=entry.message[:300],
+                where="said by pid 1" if entry.from_manager else "said by the service",
+            )
+            for entry in reasons(facts, settled)
+        )
         remedy = f"`journalctl -u {self.profile.service.unit}` tells more; mend, start it, and run this again"
         summary = f"{self.profile.service.unit} does not serve: {settled.why}"
         if settled.phase is Phase.UNKNOWN:
             return unproven(summary, remedy=remedy, **rest)
         return failed(summary, remedy=remedy, **rest)
-
-    def _last_lines(self, facts: Facts) -> tuple[Evidence, ...]:
-        journal = facts.journal
-        if not isinstance(journal, Value):
-            return ()
-        return tuple(
-            Evidence(
-                source="journal",
-                reading="value",
-                value=entry.message[:300],
-                where="this invocation, last lines",
-            )
-            for entry in journal.value.entries[-LAST_LINES:]
-        )
 
     def carry(self, what: str, nodeid: str, error: HostError | NotServing) -> Judgement:
         """The first check that meets a failure of the host carries it; the others are blocked by it."""

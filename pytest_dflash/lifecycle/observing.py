@@ -8,10 +8,12 @@ from __future__ import annotations
 from pytest_dflash.engines.dialect import Dialect
 from pytest_dflash.facts.exits import exit_meaning
 from pytest_dflash.facts.host_facts import Facts
+from pytest_dflash.facts.journal import Journal
 from pytest_dflash.facts.procfs import age_s
 from pytest_dflash.facts.reading import Absent, Reading, Value
 from pytest_dflash.facts.sockets import Listener
 from pytest_dflash.facts.systemd import Unit
+from pytest_dflash.lifecycle.ending import TOO_OFTEN
 from pytest_dflash.lifecycle.phase import Observation
 
 EXITS = {1: "exited", 2: "killed", 3: "dumped"}
@@ -41,6 +43,7 @@ def observe(facts: Facts, dialect: Dialect, answers: bool | None = None) -> Obse
         exit_meaning=exit_meaning(EXITS.get(u.exec_main_code, ""), u.exec_main_status)
         if u.exec_main_code
         else "",
+        start_limit=log is not None and too_often(log),
         stopped_by_request=stopped(facts),
         invocation_id=u.invocation_id,
         n_restarts=u.n_restarts,
@@ -53,6 +56,7 @@ def observe(facts: Facts, dialect: Dialect, answers: bool | None = None) -> Obse
         ready_line=dialect.ready_line(log) if log else None,
         answers=answers,
         progress=dialect.progress(log) if log else "",
+        newest_us=log.entries[-1].realtime_us if log and log.entries else None,
         age_s=age(facts, u),
     )
 
@@ -101,3 +105,8 @@ def stopped(facts: Facts) -> bool | None:
         return None
     said = [entry.message for entry in facts.journal.value.entries if entry.from_manager]
     return any(message.startswith("Stopping ") for message in said)
+
+
+def too_often(log: Journal) -> bool:
+    """Whether the manager refused a start because there had been too many."""
+    return any(entry.from_manager and TOO_OFTEN in entry.message for entry in log.entries)

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pytest_dflash.lifecycle.ending import ending
+
 
 class Phase(StrEnum):
     """Where the unit is between "not there" and "serves"."""
@@ -46,6 +48,7 @@ class Observation:
         load_state: LoadState of systemd; "" when systemd did not answer. Likewise the other states.
         result: Result of systemd: success, exit-code, signal, oom-kill, watchdog, start-limit-hit, timeout …
         exit_meaning: How the main process ended, in words, "" when it did not.
+        start_limit: Whether the manager said that it was started too often. Result= need not say so.
         stopped_by_request: Whether the manager's last word in this invocation's log was that it stops the unit.
         invocation_id: The invocation looked at. n_restarts: restarts by systemd so far.
         restarts_grown: Whether either moved since the first look without our asking.
@@ -56,7 +59,9 @@ class Observation:
         log_heard: Whether this invocation's log could be read from its start.
         ready_line: The engine's own line that start-up is over.
         answers: Whether a passive route answered as it should.
+        completes: Whether a short completion was correct.
         progress: What start-up is busy with, from the newest telling line.
+        newest_us: When the newest line of this invocation was written, by the host's clock.
         age_s: Age of the main process, in seconds.
     """
 
@@ -65,6 +70,7 @@ class Observation:
     sub_state: str = ""
     result: str = ""
     exit_meaning: str = ""
+    start_limit: bool = False
     stopped_by_request: bool | None = None
     invocation_id: str | None = None
     n_restarts: int | None = None
@@ -78,7 +84,9 @@ class Observation:
     log_heard: bool = True
     ready_line: str | None = None
     answers: bool | None = None
+    completes: bool | None = None
     progress: str = ""
+    newest_us: int | None = None
     age_s: float | None = None
 
 
@@ -113,9 +121,7 @@ def _no_engine(o: Observation) -> bool:
 
 
 def _ended(o: Observation) -> str:
-    """How it ended, in brackets, as far as systemd says it."""
-    known = [each for each in (o.exit_meaning, o.result) if each and each != "success"]
-    return f" ({', '.join(dict.fromkeys(known))})" if known else ""
+    return ending(o.exit_meaning, o.result, start_limit=o.start_limit)
 
 
 def _port(o: Observation) -> str:
@@ -171,6 +177,16 @@ TABLE: tuple[Row, ...] = (
     ),
     Row(
         Phase.STARTING,
+        lambda o: o.active_state == "activating" and o.ready_line is not None,
+        lambda _: "the engine logged that it is ready, and systemd still waits for its word (Type=notify)",
+    ),
+    Row(
+        Phase.LOADING,
+        lambda o: o.active_state == "activating" and bool(o.progress),
+        lambda o: f"systemd is starting it, and the engine is loading{_busy(o)}",
+    ),
+    Row(
+        Phase.STARTING,
         lambda o: o.active_state == "activating",
         lambda o: f"systemd is starting it ({o.sub_state or 'activating'})",
     ),
@@ -215,6 +231,11 @@ TABLE: tuple[Row, ...] = (
         Phase.ACTIVE_NOT_SERVING,
         lambda o: o.ready_line is not None and o.answers is False,
         lambda o: f"it logged that it is ready, and {_port(o)} does not answer",
+    ),
+    Row(
+        Phase.ACTIVE_NOT_SERVING,
+        lambda o: o.ready_line is not None and o.completes is False,
+        lambda o: f"it logged that it is ready, and a short completion on {_port(o)} came out wrong",
     ),
     Row(
         Phase.READY,

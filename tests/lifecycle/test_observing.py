@@ -144,3 +144,10 @@ def test_a_unit_that_somebody_stopped_is_told_from_one_that_crashed() -> None:
     crashed = look(unit=Value(failed), journal=log(line("Main process exited", manager=True)), **gone)
     assert standing(crashed).phase is Phase.FAILED
     assert "SIGKILL" in standing(crashed).why
+
+
+def test_the_newest_line_and_a_start_limit_are_seen() -> None:
+    refused = line("engine.service: Start request repeated too quickly.", manager=True)
+    seen = look(journal=log(replace(refused, realtime_us=7)))
+    assert (seen.start_limit, seen.newest_us) == (True, 7)
+    assert look().start_limit is False

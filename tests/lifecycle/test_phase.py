@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_dflash.facts.exits import exit_meaning
+from pytest_dflash.lifecycle.ending import RESULTS, ending
 from pytest_dflash.lifecycle.phase import TABLE, Observation, Phase, standing
 
 LOADING = Observation(
@@ -56,16 +59,46 @@ def test_failed_after_a_stop_is_no_crash() -> None:
     seen = replace(FAILED, result="signal", exit_meaning="killed by SIGKILL", stopped_by_request=True)
     assert standing(seen).phase is Phase.NOT_RUNNING
     assert standing(seen).why == (
-        "it was stopped; systemd calls it failed because of how the engine ended (killed by SIGKILL, signal)"
+        "it was stopped; systemd calls it failed because of how the engine ended (killed by SIGKILL)"
     )
 
 
 def test_failed_without_a_stop_says_how_it_ended() -> None:
-    seen = replace(FAILED, exit_meaning="exit 203: the program could not be run")
+    seen = replace(FAILED, exit_meaning=exit_meaning(1, 203))
     assert standing(seen).phase is Phase.FAILED
     assert standing(seen).why == (
-        "it failed (exit 203: the program could not be run, exit-code), and systemd does not start it again"
+        "it failed (exited with 203 (EXEC: the program of ExecStart= does not exist or may not be executed)), "
+        "and systemd does not start it again"
     )
+
+
+@pytest.mark.parametrize("result", [result for result, words in RESULTS.items() if words])
+def test_failed_by_the_manager_says_what_its_result_means(result: str) -> None:
+    seen = replace(FAILED, result=result, exit_meaning="killed by SIGKILL")
+    assert standing(seen).phase is Phase.FAILED
+    assert standing(seen).why == (
+        f"it failed (killed by SIGKILL; {RESULTS[result]}), and systemd does not start it again"
+    )
+
+
+def test_a_start_limit_is_told_also_where_the_result_keeps_the_first_cause() -> None:
+    why = standing(replace(FAILED, start_limit=True, exit_meaning="exited with 2")).why
+    assert "exited with 2; it was started too often for StartLimitBurst=" in why
+
+
+@pytest.mark.parametrize(
+    "result, exit_words, said",
+    [
+        ("", "", ""),
+        ("success", "", ""),
+        ("success", "exited with 0 (success)", " (exited with 0 (success))"),
+        ("exit-code", "", " (Result=exit-code)"),
+        ("exit-code", "exited with 2", " (exited with 2)"),
+        ("some-new-result", "exited with 2", " (exited with 2; Result=some-new-result)"),
+    ],
+)
+def test_an_ending_says_what_is_known_and_nothing_twice(result: str, exit_words: str, said: str) -> None:
+    assert ending(exit_words, result) == said
 
 
 def test_the_pause_between_two_crashes_is_a_crash_loop() -> None:
@@ -95,7 +128,7 @@ def test_a_loop_that_systemd_gave_up_is_failed() -> None:
     ],
 )
 def test_the_states_of_systemd_that_are_not_active(active: str, sub: str, phase: Phase) -> None:
-    assert standing(replace(LOADING, active_state=active, sub_state=sub)).phase is phase
+    assert standing(replace(LOADING, active_state=active, sub_state=sub, progress="")).phase is phase
 
 
 def test_after_a_restart_that_changed_nothing_it_is_not_restarted() -> None:
@@ -129,6 +162,27 @@ def test_active_but_not_serving_because_the_port_is_closed_after_it_was_ready() 
 
 def test_active_but_not_serving_because_nothing_answers_on_the_port() -> None:
     assert standing(replace(READY, answers=False)).phase is Phase.ACTIVE_NOT_SERVING
+
+
+def test_active_but_not_serving_because_its_completions_are_wrong() -> None:
+    seen = replace(READY, answers=True, completes=False)
+    assert standing(seen).phase is Phase.ACTIVE_NOT_SERVING
+    assert (
+        standing(seen).why
+        == "it logged that it is ready, and a short completion on port 30000 came out wrong"
+    )
+
+
+def test_a_unit_that_must_tell_systemd_itself_is_loading_until_it_does() -> None:
+    seen = replace(LOADING, active_state="activating", sub_state="start")
+    assert standing(seen).phase is Phase.LOADING
+    assert standing(seen).why == "systemd is starting it, and the engine is loading: Load weight 3/8"
+    assert standing(replace(seen, progress="")).why == "systemd is starting it (start)"
+    ready = replace(READY, active_state="activating", sub_state="start")
+    assert standing(ready).phase is Phase.STARTING
+    assert standing(ready).why == (
+        "the engine logged that it is ready, and systemd still waits for its word (Type=notify)"
+    )
 
 
 def test_a_young_wrapper_may_still_bring_up_the_engine() -> None:
@@ -200,6 +254,8 @@ OBSERVATIONS = st.builds(
     log_heard=st.booleans(),
     ready_line=st.sampled_from([None, "ready"]),
     answers=NONE_OR_BOOL,
+    completes=NONE_OR_BOOL,
+    start_limit=st.booleans(),
     progress=st.sampled_from(["", "Load weight"]),
     age_s=st.sampled_from([None, 1.0, 600.0]),
 )
@@ -220,6 +276,7 @@ def test_nothing_is_ready_without_proof(seen: Observation) -> None:
     assert seen.port_open is not False
     assert seen.owner_in_unit is not False
     assert seen.answers is not False
+    assert seen.completes is not False
     assert seen.restarts_grown is not True
     assert seen.answers or (seen.ready_line and seen.owner_in_unit)
 
@@ -238,7 +295,9 @@ SEEN = (
     replace(LOADING, restarts_grown=True),
     replace(LOADING, active_state="deactivating"),
     replace(LOADING, active_state="inactive"),
+    replace(READY, active_state="activating"),
     replace(LOADING, active_state="activating"),
+    replace(LOADING, active_state="activating", progress=""),
     replace(LOADING, active_state="hatching"),
     replace(READY, invocation_changed=False),
     replace(READY, owner_in_unit=False),
@@ -247,6 +306,7 @@ SEEN = (
     replace(LOADING, serving_process=False, age_s=None),
     replace(READY, port_open=False),
     replace(READY, answers=False),
+    replace(READY, completes=False),
     replace(READY, answers=True),
     READY,
     replace(READY, owner_in_unit=None),
@@ -259,3 +319,29 @@ SEEN = (
 
 def test_only_what_may_change_by_itself_is_waited_for() -> None:
     assert {phase for phase in Phase if phase.transient} == {Phase.STOPPING, Phase.STARTING, Phase.LOADING}
+
+
+WAYS_OUT: dict[str, tuple[Phase, Callable[[Observation], Observation]]] = {
+    "it comes up": (
+        Phase.READY,
+        lambda seen: replace(READY, load_state=seen.load_state, invocation_changed=seen.invocation_changed),
+    ),
+    "it fails": (Phase.FAILED, lambda seen: replace(seen, active_state="failed", stopped_by_request=False)),
+    "it is stopped": (
+        Phase.NOT_RUNNING,
+        lambda seen: replace(seen, active_state="inactive", sub_state="dead"),
+    ),
+    "it starts again": (
+        Phase.CRASH_LOOP,
+        lambda seen: replace(seen, active_state="activating", sub_state="auto-restart"),
+    ),
+}
+
+
+@given(OBSERVATIONS.filter(lambda seen: seen.load_state in {"loaded", "bad-setting"}))
+def test_out_of_every_phase_that_is_waited_in_there_is_a_way(seen: Observation) -> None:
+    if not standing(seen).phase.transient:
+        return
+    settled = replace(seen, invocation_changed=None, restarts_grown=None)
+    for phase, step in WAYS_OUT.values():
+        assert standing(step(settled)).phase is phase

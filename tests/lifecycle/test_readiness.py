@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_dflash.errors import HostUnreachable
 from pytest_dflash.lifecycle.phase import Observation, Phase
-from pytest_dflash.lifecycle.readiness import Settled, wait_until_settled
+from pytest_dflash.lifecycle.readiness import Settled, stuck_after_s, wait_until_settled
 
 LOADING = Observation(
     load_state="loaded",
@@ -49,9 +51,17 @@ class Clock:
         self.now += self._look_s
         return self._seen.pop(0) if len(self._seen) > 1 else self._seen[0]
 
-    def wait(self, timeout_s: float = 900.0) -> Settled:
+    def wait(
+        self, timeout_s: float = 900.0, stuck_s: float | None = None, before: str | None = None
+    ) -> Settled:
         return wait_until_settled(
-            self.observe, timeout_s=timeout_s, sleep=self.sleep, clock=self.time, progress=self.told.append
+            self.observe,
+            timeout_s=timeout_s,
+            stuck_s=stuck_s,
+            before=before,
+            sleep=self.sleep,
+            clock=self.time,
+            progress=self.told.append,
         )
 
 
@@ -61,10 +71,17 @@ def test_what_is_ready_already_is_not_waited_for() -> None:
     assert (settled.phase, settled.waited_s, clock.slept) == (Phase.READY, 0.0, [])
 
 
-def test_it_looks_every_second_at_first_and_every_five_later() -> None:
-    clock = Clock([LOADING] * 12 + [READY])
+@pytest.mark.parametrize("look_s", [0.0, 0.1, 0.5])
+def test_readiness_is_noticed_within_a_second(look_s: float) -> None:
+    clock = Clock([LOADING] * 12 + [READY], look_s)
     assert clock.wait().phase is Phase.READY
-    assert clock.slept == [1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.0, 5.0, 5.0]
+    assert clock.slept == pytest.approx([0.8 - look_s] * 12)
+
+
+def test_a_host_that_answers_slowly_gets_a_pause_between_two_looks() -> None:
+    clock = Clock([LOADING] * 3 + [READY], look_s=2.0)
+    clock.wait()
+    assert clock.slept == [0.2] * 3
 
 
 @pytest.mark.parametrize(
@@ -126,11 +143,79 @@ def test_without_any_time_it_looks_once() -> None:
     assert clock.looks == 1
 
 
-def test_progress_is_told_only_when_it_changes() -> None:
+def test_progress_is_told_at_every_look() -> None:
     shards = replace(LOADING, progress="shards 3/8")
-    clock = Clock([LOADING, LOADING, replace(shards, age_s=1.0), replace(shards, age_s=2.0), READY])
+    clock = Clock([LOADING, replace(shards, age_s=1.0), replace(shards, age_s=2.0), READY])
     clock.wait()
-    assert clock.told == ["loading: Load weight", "loading: shards 3/8", "ready"]
+    assert clock.told == ["loading: Load weight", "loading: shards 3/8", "loading: shards 3/8", "ready"]
+
+
+def test_a_stuck_start_is_not_waited_for_to_the_end() -> None:
+    clock = Clock([LOADING])
+    settled = clock.wait(timeout_s=3600.0, stuck_s=60.0)
+    assert settled.timed_out
+    assert settled.waited_s == pytest.approx(60.0)
+    assert settled.why == (
+        "still loading after 60 s, and nothing moved for 60 s: the engine is loading: Load weight"
+    )
+
+
+def test_a_start_that_stops_moving_in_the_middle_is_stuck_from_there() -> None:
+    moving = [replace(LOADING, progress=f"shards {number}/64") for number in range(50)]
+    settled = Clock(moving).wait(timeout_s=3600.0, stuck_s=60.0)
+    assert settled.waited_s == pytest.approx(49 * 0.8 + 60.0)
+
+
+@pytest.mark.parametrize(
+    "moving",
+    [
+        [replace(LOADING, progress=f"shards {number}") for number in range(1000)],
+        [replace(LOADING, newest_us=number) for number in range(1000)],
+    ],
+    ids=["progress", "lines"],
+)
+def test_a_moving_start_keeps_its_deadline(moving: list[Observation]) -> None:
+    settled = Clock(moving).wait(timeout_s=700.0, stuck_s=5.0)
+    assert settled.waited_s == pytest.approx(700.0)
+    assert "nothing moved" not in settled.why
+
+
+def test_how_long_nothing_may_move_grows_with_the_time_that_a_start_has() -> None:
+    assert (stuck_after_s(60.0), stuck_after_s(900.0), stuck_after_s(3600.0)) == (300.0, 300.0, 1200.0)
+
+
+def test_after_a_restart_the_old_invocation_is_not_taken_for_the_new_one() -> None:
+    settled = Clock([READY]).wait(before="aa")
+    assert settled.phase is Phase.NOT_RESTARTED
+    assert settled.why == "it is still the invocation from before the restart"
+
+
+def test_after_a_restart_the_change_of_invocation_is_no_crash_loop() -> None:
+    stopping = replace(READY, active_state="deactivating", sub_state="stop-sigterm")
+    fresh = replace(LOADING, invocation_id="bb")
+    settled = Clock([stopping, fresh, replace(READY, invocation_id="bb")]).wait(before="aa")
+    assert settled.phase is Phase.READY
+    assert settled.observation.invocation_changed is True
+
+
+def test_a_second_new_invocation_after_a_restart_is_a_crash_loop() -> None:
+    looks = [replace(LOADING, invocation_id=each) for each in ("bb", "cc")]
+    assert Clock(looks).wait(before="aa").phase is Phase.CRASH_LOOP
+
+
+OUTSIDE = st.sampled_from(["", "active", "activating", "deactivating", "failed", "inactive", "hatching"])
+
+
+@given(
+    st.lists(st.builds(replace, st.sampled_from([LOADING, READY]), active_state=OUTSIDE), min_size=1),
+    st.floats(0.0, 500.0),
+    st.floats(0.1, 100.0),
+)
+def test_no_wait_outlasts_its_time(seen: list[Observation], timeout_s: float, stuck_s: float) -> None:
+    clock = Clock(seen, look_s=0.5)
+    settled = clock.wait(timeout_s=timeout_s, stuck_s=stuck_s)
+    assert settled.waited_s <= timeout_s + 0.5 + 1e-6
+    assert settled.why
 
 
 def test_a_host_that_is_lost_ends_the_wait() -> None:

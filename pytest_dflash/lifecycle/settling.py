@@ -1,0 +1,117 @@
+"""From the first look at a unit to the facts that checks are judged by.
+
+Law: decides what is looked at and when; the world is handed in as functions. A unit that is loading is waited
+for, and a unit whose own words do not prove that it serves is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from pytest_dflash.engines.dialect import Dialect
+from pytest_dflash.facts.host_facts import Facts
+from pytest_dflash.facts.journal import Entry
+from pytest_dflash.facts.reading import Value
+from pytest_dflash.lifecycle.explaining import explaining
+from pytest_dflash.lifecycle.observing import observe
+from pytest_dflash.lifecycle.phase import Observation, Phase, standing
+from pytest_dflash.lifecycle.readiness import Settled, wait_until_settled
+
+ASK_AGAIN = 6
+"""Where the log cannot be read, a passive route is asked at every so many looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Whether a passive route answered; None where no way leads there. `why` says what came instead."""
+
+    answers: bool | None
+    why: str = ""
+
+
+@dataclass(slots=True)
+class Settling:
+    """Waits for one unit.
+
+    Attributes:
+        everything: Asks the host for all facts.
+        alive: Asks only for what tells how the unit stands.
+        answered: Asks the service on a passive route, given where the facts say that it listens.
+        dialect: The engine's.
+        wait: `wait_until_settled` with the limits of this run.
+    """
+
+    everything: Callable[[], Facts]
+    alive: Callable[[], Facts]
+    answered: Callable[[Facts], Answered]
+    dialect: Dialect
+    wait: Callable[[Callable[[], Observation]], Settled] = field(
+        default=lambda look: wait_until_settled(look, timeout_s=900.0)
+    )
+
+    def settle(self) -> tuple[Facts, Settled]:
+        """The facts once the unit stands still: ready, or in a phase that waiting does not mend."""
+        facts = self.everything()
+        first = observe(facts, self.dialect)
+        now = standing(first)
+        settled = Settled(now.phase, first, 0.0, now.why)
+        if now.phase.transient:
+            looks = self._looks(first, facts)
+            settled = self.wait(looks)
+            facts = self.everything()
+        return facts, self._proved(facts, settled)
+
+    def _looks(self, first: Observation, facts: Facts) -> Callable[[], Observation]:
+        """The looks of a wait, the first one being the one that we have."""
+        count = 0
+
+        def look() -> Observation:
+            nonlocal count
+            count += 1
+            seen_facts = facts if count == 1 else self.alive()
+            seen = first if count == 1 else observe(seen_facts, self.dialect)
+            if not _mute(seen) or count % ASK_AGAIN != 1:
+                return seen
+            return replace(seen, answers=self.answered(seen_facts).answers)
+
+        return look
+
+    def _proved(self, facts: Facts, settled: Settled) -> Settled:
+        """The same, once a passive route has answered: a stopped process keeps its port and its ready line."""
+        doubtful = settled.phase is Phase.UNKNOWN and settled.observation.ready_line is not None
+        if settled.phase is not Phase.READY and not doubtful:
+            return settled
+        told = self.answered(facts)
+        if told.answers is None:
+            return settled
+        seen = replace(
+            observe(facts, self.dialect, answers=told.answers),
+            invocation_changed=settled.observation.invocation_changed,
+        )
+        now = standing(seen)
+        if told.answers and now.phase is settled.phase:
+            return settled
+        why = f"{now.why}: {told.why}" if told.why else now.why
+        return replace(settled, phase=now.phase, observation=seen, why=why)
+
+
+def _mute(seen: Observation) -> bool:
+    """Whether the port may be served and no log says so."""
+    return not seen.log_heard and seen.port_open is True and seen.owner_in_unit is not False
+
+
+def reasons(facts: Facts, settled: Settled) -> tuple[Entry, ...]:
+    """The lines that explain how the unit stands: of this invocation, or of the one that ended before it."""
+    if settled.phase is Phase.READY:
+        return ()
+    entries: list[Entry] = []
+    if settled.phase is Phase.CRASH_LOOP and isinstance(facts.previous, Value):
+        entries += _in_order(facts.previous.value.last_lines, facts.previous.value.manager_lines)
+    if isinstance(facts.journal, Value):
+        entries += facts.journal.value.entries
+    return explaining(entries)
+
+
+def _in_order(*parts: Iterable[Entry]) -> list[Entry]:
+    return sorted((entry for part in parts for entry in part), key=lambda entry: entry.realtime_us)
