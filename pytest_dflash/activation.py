@@ -26,6 +26,7 @@ from pytest_dflash.findings import AREAS
 from pytest_dflash.gate import Gate
 from pytest_dflash.header import Header
 from pytest_dflash.host_run import RUNS, HostRun
+from pytest_dflash.lifecycle.allowance import Allowance
 from pytest_dflash.outcome import RunOutcome
 from pytest_dflash.plan import Plan
 from pytest_dflash.profile import loader
@@ -67,7 +68,8 @@ def _activate(config: pytest.Config) -> None:
         manager.register(Header(config, runs, allowed, None), "dflash-header")
         if option.dflash_plan:
             option.dist = "no"  # xdist would hand the tests out
-            manager.register(Plan(runs, allowed), "dflash-plan")
+            path, _ = origins.report_folder(config)
+            manager.register(Plan(runs, allowed, str(path or f"{origins.REPORTS}/")), "dflash-plan")
     else:
         _report(config, targets, runs, allowed)
     if manager.hasplugin("xdist"):
@@ -192,6 +194,8 @@ def host_runs(
     """One run for each host and profile, named by the host, and by the unit too where there are several profiles."""
     option = config.option
     runs: dict[str, HostRun] = {}
+    restarts, deadline = origins.limits(config)
+    drained, begun = origins.drained(config), time.monotonic()
     for each in targets:
         paths, _ = origins.profiles(config, each)
         reach = Reach(each, connection_options(option), tuple(option.dflash_fault))
@@ -205,7 +209,8 @@ def host_runs(
                     f"{loaded.profile.service.unit} on {each.name}; name one of them"
                 )
             timeout, _ = origins.ready_timeout(config, loaded)
-            runs[label] = HostRun(label, reach, loaded, allowed, timeout)
+            allowance = Allowance(restarts, deadline, time.monotonic, begun)
+            runs[label] = HostRun(label, reach, loaded, allowed, timeout, allowance, drained)
     return runs
 
 

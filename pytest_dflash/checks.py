@@ -25,6 +25,7 @@ class Check:
         per: The test's argument that is taken from the profile: flag, variable or package.
         requests: How many requests it sends to the model. tokens: how many new tokens it may ask for.
         restarts: How many restarts of the unit it needs.
+        seconds: How long it waits besides, for the plan.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Check:
     requests: int = 0
     tokens: int = 0
     restarts: int = 0
+    seconds: float = 0.0
 
     @property
     def area(self) -> str:
@@ -48,13 +50,14 @@ def check(  # noqa: PLR0913 - what a check declares is declared in one place
     requests: int = 0,
     tokens: int = 0,
     restarts: int = 0,
+    seconds: float = 0.0,
 ) -> pytest.MarkDecorator:
     """Marks a function as the check `name`.
 
     Raises:
         UsageError: The area or the level is unknown.
     """
-    declared = Check(name, level, per, requests, tokens, restarts)
+    declared = Check(name, level, per, requests, tokens, restarts, seconds)
     if declared.area not in AREAS or "." not in name:
         raise UsageError(f"check {name!r}: a name is area.name, and the areas are {', '.join(AREAS)}")
     if level not in RANK:

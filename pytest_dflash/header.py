@@ -47,6 +47,11 @@ class Header:
         yield f"allow: {', '.join(self.allowed.words)} ({allow})"
         for line in dict.fromkeys(self._patience(run) for run in self.runs.values()):
             yield line
+        for name in ("--dflash-max-restarts", "--dflash-deadline", "--dflash-drained"):
+            value = getattr(option, name.removeprefix("--").replace("-", "_"))
+            if value not in (None, False):
+                shown = "" if value is True else f": {value:g}"
+                yield f"{name.removeprefix('--dflash-')}{shown} ({origins.origin(self.config, name)})"
         if option.dflash_fault:
             yield f"faults: {', '.join(option.dflash_fault)} ({origins.origin(self.config, '--dflash-fault')})"
         if self.reports is not None:

@@ -35,6 +35,7 @@ from pytest_dflash.facts.named_files import named_files
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Evidence, Finding, Json, Judgement, Outcome, failed, passed, unproven
 from pytest_dflash.levels import Allowed
+from pytest_dflash.lifecycle.allowance import Allowance
 from pytest_dflash.lifecycle.phase import Phase
 from pytest_dflash.lifecycle.readiness import Settled, wait_until_settled
 from pytest_dflash.lifecycle.settling import Answered, Settling, reasons
@@ -57,6 +58,8 @@ class HostRun:
         reach: The way there.
         loaded: What is expected.
         ready_timeout_s: How long readiness may take.
+        allowance: What may still be spent on restarts.
+        drained: A person vouches that nobody else uses the host.
         tell: Takes a line of progress.
     """
 
@@ -65,6 +68,8 @@ class HostRun:
     loaded: LoadedProfile
     allowed: Allowed
     ready_timeout_s: float
+    allowance: Allowance = field(default_factory=Allowance)
+    drained: bool = False
     tell: Callable[[str], None] = lambda _line: None
     carriers: dict[str, str] = field(default_factory=dict)
     unreachable: bool = False

@@ -97,3 +97,32 @@ def ready_timeout(config: pytest.Config, loaded: LoadedProfile) -> tuple[float, 
     if not 0 < given < float("inf"):
         raise UsageError(f"--dflash-ready-timeout: must be a positive number of seconds, found {given:g}")
     return given, origin(config, "--dflash-ready-timeout")
+
+
+def limits(config: pytest.Config) -> tuple[int | None, float | None]:
+    """At most how many restarts of a unit, and after how many seconds a host must be as it was.
+
+    Raises:
+        UsageError: A limit that is none.
+    """
+    restarts: int | None = config.option.dflash_max_restarts
+    deadline: float | None = config.option.dflash_deadline
+    if restarts is not None and restarts < 0:
+        raise UsageError(f"--dflash-max-restarts: must be 0 or more, found {restarts}")
+    if deadline is not None and not 0 < deadline < float("inf"):
+        raise UsageError(f"--dflash-deadline: must be a positive number of seconds, found {deadline:g}")
+    return restarts, deadline
+
+
+def drained(config: pytest.Config) -> bool:
+    """Whether a person vouches that nobody else uses the host.
+
+    Raises:
+        UsageError: The word was not typed for this run: nobody can vouch from an ini file.
+    """
+    if config.option.dflash_drained and "--dflash-drained" not in arguments(config):
+        raise UsageError(
+            "--dflash-drained: vouches for the host at this moment, so it counts only when typed on the command "
+            "line, not from an ini file, addopts or PYTEST_ADDOPTS; type it, or take it out there"
+        )
+    return bool(config.option.dflash_drained)

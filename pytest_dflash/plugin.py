@@ -83,6 +83,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="SECONDS",
         help="How long readiness may take. Default: service.ready_timeout_s of the profile, else 900",
     )
+    add(
+        "--dflash-max-restarts",
+        type=int,
+        metavar="N",
+        help="At most N restarts of each unit, those that put it back included. A step that does not fit any\n"
+        "more is refused before it is begun. Default: as many as --dflash-plan prints",
+    )
+    add(
+        "--dflash-deadline",
+        type=float,
+        metavar="SECONDS",
+        help="When the host must be as it was, counted from the start of the run: no restart is begun whose\n"
+        "way back would end later. Default: none",
+    )
+    add(
+        "--dflash-drained",
+        action="store_true",
+        help="Nobody else uses the host, you vouch for it: restart although requests run or cannot be seen.\n"
+        "Counts only when typed on the command line. Without it, [traffic] drain of the profile, or no traffic",
+    )
     parser.addini("dflash_profile", "Paths of profiles, relative to this file", type="paths", default=[])
     parser.addini("dflash_report_dir", "Where reports go, relative to this file", type="string", default="")
 

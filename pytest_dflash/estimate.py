@@ -1,0 +1,149 @@
+"""What a run would cost a host: restarts, requests, files, minutes.
+
+Law: pure; checks and a profile in, numbers and lines out. The numbers are upper bounds as far as a profile
+tells them, and say "about" where it does not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pytest_dflash.checks import Check
+from pytest_dflash.levels import Allowed
+from pytest_dflash.lifecycle.allowance import Allowance, counted
+from pytest_dflash.profile.schema import Profile, Tree
+
+PASSIVE_S = 5
+"""Rough seconds for reading a host and asking its passive routes."""
+PER_REQUEST_S = 3
+"""Rough seconds for one short completion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The cost of the chosen checks on one host.
+
+    Attributes:
+        checks: How many run. held: how many are not run, by the level that they need.
+        requests: Completions. tokens: at most so many new ones.
+        restarts: All restarts, and those of them that reconfigure, the one that puts back included.
+        seconds: How long it takes, starts included.
+    """
+
+    checks: int
+    held: Counter[str]
+    requests: int
+    tokens: int
+    restarts: int
+    reconfigured: int
+    seconds: float
+
+
+def start_s(profile: Profile, ready_timeout_s: float) -> float:
+    """How long one start is expected to take: what the profile promises, else what it may take."""
+    return profile.lifecycle.ready_within_s or ready_timeout_s
+
+
+def cells(tree: Tree) -> int:
+    """How many settings of the draft tree are visited, each with one restart."""
+    return len(tree.budgets) * max(1, len(tree.topks))
+
+
+def estimate(chosen: Iterable[Check], allowed: Allowed, profile: Profile, ready_timeout_s: float) -> Estimate:
+    """The cost of the checks; a restart is shared by all checks that need one."""
+    chosen = list(chosen)
+    running = [each for each in chosen if allowed.permits(each.level)]
+    requests = sum(each.requests for each in running)
+    restarts = max((each.restarts for each in running if each.level != "reconfigure"), default=0)
+    visits = any(each.level == "reconfigure" for each in running)
+    reconfigured = cells(profile.tree) + 1 if visits and profile.tree.budgets else 0
+    loading = sum(load.time_budget_s for load in profile.throughput)
+    loads = any(each.area == "throughput" for each in running)
+    return Estimate(
+        checks=len(running),
+        held=Counter(each.level for each in chosen if not allowed.permits(each.level)),
+        requests=requests,
+        tokens=sum(each.tokens for each in running),
+        restarts=restarts + reconfigured,
+        reconfigured=reconfigured,
+        seconds=PASSIVE_S
+        + requests * PER_REQUEST_S
+        + (loading if loads else 0)
+        + sum(each.seconds for each in running)
+        + (restarts + reconfigured) * start_s(profile, ready_timeout_s),
+    )
+
+
+def lines(  # noqa: PLR0913 - one plan, all that it depends on
+    host: str,
+    cost: Estimate,
+    *,
+    allowed: Allowed,
+    profile: Profile,
+    ready_timeout_s: float,
+    allowance: Allowance,
+    reports: str = "",
+) -> Sequence[str]:
+    """The plan for one host, a line for each kind of cost."""
+    not_run = ", ".join(f"{number} need {level}" for level, number in cost.held.items())
+    start = start_s(profile, ready_timeout_s)
+    told = [
+        f"plan for {host} (allowed: {', '.join(allowed.words)})",
+        f"  checks    {cost.checks} run" + (f", {not_run} and are not run" if not_run else ""),
+        "  reads     1 connection, at most 3 commands",
+        f"  requests  {cost.requests}, at most {cost.tokens} new tokens",
+        f"  restarts  {cost.restarts}{_of_what(cost, profile)}",
+        *(f"  writes    {file}" for file in files(cost, profile, reports)),
+        f"  time      about {max(1, round(cost.seconds / 60))} min{_per_start(cost, profile, start)}",
+    ]
+    if not cost.restarts:
+        told[-1] += f", and up to {ready_timeout_s:.0f} s more while the unit starts"
+    return [*told, *(f"  limit     {line}" for line in limits(cost, allowance))]
+
+
+def _of_what(cost: Estimate, profile: Profile) -> str:
+    """Why there are so many restarts."""
+    if not cost.reconfigured:
+        return ""
+    tree = profile.tree
+    topks = f" at {counted(len(tree.topks), 'top-k')}" if tree.topks else ""
+    plain = cost.restarts - cost.reconfigured
+    return (f": {plain} as it is, " if plain else ": ") + (
+        f"{cost.reconfigured - 1} for {counted(len(tree.budgets), 'budget')}{topks}, 1 to put it back"
+    )
+
+
+def _per_start(cost: Estimate, profile: Profile, start: float) -> str:
+    if not cost.restarts:
+        return ""
+    source = "lifecycle.ready_within_s" if profile.lifecycle.ready_within_s else "the ready timeout"
+    return f", each start {start:.0f} s ({source})"
+
+
+def files(cost: Estimate, profile: Profile, reports: str) -> Sequence[str]:
+    """Every file that would be written, there and here."""
+    unit = profile.service.unit
+    there = [
+        f"/run/systemd/system/{unit}.d/zzz-dflash-RUN.conf there, taken away again",
+        f"/run/pytest-dflash/{unit}/ there (lock and lease), taken away again",
+    ]
+    here = [f"report.html, junit.xml, findings.json here, in {reports}"] if reports else []
+    return [*(there if cost.reconfigured else ["nothing there"]), *here]
+
+
+def limits(cost: Estimate, allowance: Allowance) -> Sequence[str]:
+    """Where the plan does not fit into the limits of the command line."""
+    told = []
+    if allowance.max_restarts is not None and cost.restarts > allowance.max_restarts:
+        told.append(
+            f"{cost.restarts} restarts are more than --dflash-max-restarts={allowance.max_restarts}: "
+            "what does not fit is refused and unproven"
+        )
+    if allowance.deadline_s is not None and cost.restarts and cost.seconds > allowance.deadline_s:
+        told.append(
+            f"{cost.seconds:.0f} s are more than --dflash-deadline={allowance.deadline_s:g}: "
+            "what does not fit is refused and unproven"
+        )
+    return told
