@@ -202,7 +202,7 @@ def test_nvidias_own_server_and_an_empty_table_are_no_strangers() -> None:
 def test_who_uses_the_gpus_is_unproven_where_a_source_is_silent(silent: int) -> None:
     readings: list[Any] = [gpus(), users(), processes(7)]
     readings[silent] = NOT_HEARD
-    assert outcomes(rule.foreign_processes(*readings, process())) == ["unproven"]
+    assert outcomes(rule.foreign_processes(readings[0], readings[1], readings[2], process())) == ["unproven"]
 
 
 def test_without_a_process_of_the_unit_everybody_is_a_stranger() -> None:
