@@ -121,6 +121,10 @@ class Chain:
             )
         if self.dialect.ready_line(journal.value) is None:
             return Silent("the start-up of this invocation is not over, by its log", "ready_line")
+        # A log with a gap after the start is whole enough; every start prints its arguments, so their line tells.
+        if not journal.value.whole and not isinstance(self.dialect.args_log(journal.value), Value):
+            lost = journal.value.gap or "lines of this invocation are missing"
+            return Silent(f"{lost}, and its start-up lines are among them", "server_args_log")
         return None
 
     def native_window(self) -> Reading[int]:

@@ -202,6 +202,12 @@ def test_the_environment_of_the_process_decides_and_may_be_unreadable() -> None:
         ),
         (log("ready", invocation=BEFORE), "its lines are of invocation aaaa1111…", "server_args_log"),
         (log("loading"), "the start-up of this invocation is not over", "ready_line"),
+        (
+            replace(log("ready"), whole=False, gap="journald suppressed 31 messages"),
+            "journald suppressed 31 messages, and its start-up lines are among them",
+            "server_args_log",
+        ),
+        (replace(log("args {}", "ready"), whole=False, gap="the middle was left out"), None, None),
     ],
 )
 def test_a_start_is_whole_when_the_log_reaches_from_its_first_line_to_the_ready_line(
