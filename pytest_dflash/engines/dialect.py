@@ -60,6 +60,22 @@ class Decode:
     tokens_per_s: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The requests that an engine has at a moment: those in the batch, and those that wait."""
+
+    running: int
+    queued: int
+
+    @property
+    def idle(self) -> bool:
+        """Whether it has none."""
+        return self.running <= 0 and self.queued <= 0
+
+    def __str__(self) -> str:
+        return f"{self.running} running and {self.queued} queued"
+
+
 class Dialect(Protocol):
     """One engine."""
 
@@ -115,6 +131,12 @@ class Dialect(Protocol):
 
     def warnings(self, journal: Journal) -> Sequence[Warning_]:
         """Lines that say "ignored", "has no effect", "overridden", "removed"."""
+
+    def load_paths(self) -> Sequence[str]:
+        """Passive routes to try, in order, for `load`."""
+
+    def load(self, path: str, text: str) -> Reading[Load]:
+        """The requests that the engine has, from what one of these routes answered."""
 
     def ready_line(self, journal: Journal) -> str | None:
         """The engine's own line that start-up is over, or None. Necessary, never sufficient."""

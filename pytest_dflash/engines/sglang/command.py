@@ -14,8 +14,8 @@ import yaml
 
 from pytest_dflash.engines.command_line import Command, commands
 from pytest_dflash.engines.dialect import Settings
+from pytest_dflash.engines.literals import plain
 from pytest_dflash.engines.sglang import flags
-from pytest_dflash.engines.sglang.args_line import plain
 from pytest_dflash.engines.words import typed
 from pytest_dflash.findings import Json
 

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_dflash.engines.dialect import Decode, Settings, Warning_
+from pytest_dflash.engines.dialect import Decode, Load, Settings, Warning_
+from pytest_dflash.engines.literals import plain
 from pytest_dflash.engines.sglang import (
     command,
     flags,
     info,
     journalled,
+    load,
     native,
     notices,
     rewrites,
     sameness,
     startup,
 )
-from pytest_dflash.engines.sglang.args_line import plain
 from pytest_dflash.engines.sglang.log_lines import decode_line, spoken
 from pytest_dflash.facts.journal import Journal
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
@@ -109,6 +110,14 @@ class SGLang:
     def warnings(self, journal: Journal) -> Sequence[Warning_]:
         """Lines that say what became of a setting."""
         return list(notices.notices(journal))
+
+    def load_paths(self) -> Sequence[str]:
+        """/v1/loads, and its elders."""
+        return tuple(load.ROUTES)
+
+    def load(self, path: str, text: str) -> Reading[Load]:
+        """Running and queued requests of all ranks."""
+        return load.load(path, text)
 
     def ready_line(self, journal: Journal) -> str | None:
         """`The server is fired up and ready to roll!`, of the newest start."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_dflash.engines.dialect import Decode
-from pytest_dflash.engines.sglang.args_line import plain
+from pytest_dflash.engines.literals import plain
 from pytest_dflash.engines.words import typed
 from pytest_dflash.facts.journal import Entry, Journal
 from pytest_dflash.findings import Json

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
+from pytest_dflash.engines.literals import plain
 from pytest_dflash.engines.sglang import flags
-from pytest_dflash.engines.sglang.args_line import plain
 from pytest_dflash.engines.sglang.sameness import same
 from pytest_dflash.findings import Json
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 
+from pytest_dflash.engines.literals import plain
 from pytest_dflash.engines.sglang import flags
-from pytest_dflash.engines.sglang.args_line import plain
 from pytest_dflash.engines.words import typed
 from pytest_dflash.findings import Json
 
