@@ -15,6 +15,10 @@ from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Silent, Value
 
 
+SUPPRESSED = re.compile(r"Suppressed \d+ messages? from ")
+"""journald's own line in place of those that its rate limit dropped."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One line. `message` is decoded text without ANSI colours, split lines joined; `from_manager`: said by pid 1."""
@@ -47,6 +51,11 @@ class Journal:
     whole: bool
     start_monotonic_us: int | None = None
     gap: str = ""
+
+    def lost_before(self, text: str) -> bool:
+        """Whether journald dropped lines before the last one that ends with `text`: it says so where it goes on."""
+        at = max((i for i, entry in enumerate(self.entries) if entry.message.endswith(text)), default=0)
+        return any(SUPPRESSED.match(entry.message) for entry in self.entries[:at])
 
     def after_start(self, entry: Entry) -> str:
         """When a line was written, counted from the process's start: "+11.4 s"; "" where a clock is missing."""

@@ -11,9 +11,9 @@ import binascii
 import shlex
 from collections.abc import Mapping, Sequence
 
-from pytest_dflash.facts.service import SERVICE_PROCESS
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Value
+from pytest_dflash.facts.service import SERVICE_PROCESS
 
 CAP_BYTES = 1_048_576
 

@@ -119,10 +119,14 @@ class Chain:
             return Silent(
                 "the journal does not reach back to the start of this invocation", "server_args_log"
             )
-        if self.dialect.ready_line(journal.value) is None:
+        ready = self.dialect.ready_line(journal.value)
+        if ready is None:
             return Silent("the start-up of this invocation is not over, by its log", "ready_line")
         # A log with a gap after the start is whole enough; every start prints its arguments, so their line tells.
-        if not journal.value.whole and not isinstance(self.dialect.args_log(journal.value), Value):
+        lost_at_start = journal.value.lost_before(ready) or not isinstance(
+            self.dialect.args_log(journal.value), Value
+        )
+        if not journal.value.whole and lost_at_start:
             lost = journal.value.gap or "lines of this invocation are missing"
             return Silent(f"{lost}, and its start-up lines are among them", "server_args_log")
         return None

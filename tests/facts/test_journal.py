@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dflash.facts.journal import JOURNAL, Journal, read_lines
+from pytest_dflash.facts.journal import JOURNAL, Entry, Journal, read_lines
 from pytest_dflash.facts.probe import Reply
 from pytest_dflash.facts.reading import Value
 
@@ -122,3 +122,14 @@ def test_a_line_that_journald_split_is_one_line() -> None:
 def test_every_message_comes_back_in_order(messages: list[str]) -> None:
     lines, _ = read_lines([line(number, message) for number, message in enumerate(messages)])
     assert len(lines) == len(messages)
+
+
+def test_lines_lost_during_the_start_are_told_from_lines_lost_later() -> None:
+    def said(*messages: str) -> Journal:
+        entries = tuple(Entry(n, n, 1, 6, message) for n, message in enumerate(messages))
+        return Journal("i", entries, reaches_start=True, whole=False, gap="journald suppressed 3 messages")
+
+    lost = "Suppressed 3 messages from a.service"
+    assert said("first", lost, "[10:00:01] ready").lost_before("ready")
+    assert not said("first", "[10:00:01] ready", lost).lost_before("ready")
+    assert not said("first", "the user wrote: Suppressed 3 messages from", "ready").lost_before("ready")
