@@ -54,7 +54,7 @@ class RunOutcome:
     hosts: dict[str, dict[str, Any]] = field(default_factory=dict)
     other_failed: bool = False
     uncollected: bool = False
-    stopped: str = ""
+    stopped: str | None = None
     finished: bool = False
     narrowed: bool = False
     verdict: verdict.Verdict = verdict.Verdict.UNDECIDED
@@ -108,7 +108,7 @@ class RunOutcome:
 
     def _judge(self, session: pytest.Session, exitstatus: int) -> None:
         self.exit_code = int(exitstatus)
-        if not self.findings and exitstatus in OTHERS_CODE:
+        if not self.findings and exitstatus in OTHERS_CODE and self.stopped is None:
             return  # somebody's own tests, and no check among them: pytest's own exit code stands
         self.narrowed = self.narrowed or narrowed_by_options(self.config)
         results = [(f.host, verdict.Result(f.check, f.outcome)) for f in self.findings]
@@ -116,12 +116,12 @@ class RunOutcome:
             mine = [result for host, result in results if host == name]
             missing = verdict.unmet(mine, run.profile.gate.require, narrowed=self.narrowed)
             self.unmet += [f"{pattern} on {name}" for pattern in missing]
-        enough = self.stopped.startswith(STOPPED_BY_XDIST)
+        interrupted = self.stopped is not None and not self.stopped.startswith(STOPPED_BY_XDIST)
         circumstances = verdict.Circumstances(
             narrowed=self.narrowed,
             unreachable=any(host["unreachable"] for host in self.hosts.values()),
             not_restored=any(host["restored"] is False for host in self.hosts.values()),
-            interrupted=exitstatus not in {*BY_ITSELF, pytest.ExitCode.INTERNAL_ERROR} and not enough,
+            interrupted=interrupted,
             internal_error=exitstatus == pytest.ExitCode.INTERNAL_ERROR,
             other_failed=self.other_failed or self.uncollected,
         )
@@ -132,9 +132,8 @@ class RunOutcome:
     def _document(self, session: pytest.Session, exitstatus: int) -> dict[str, Any]:
         ended = datetime.now(tz=UTC)
         profiles = {str(run.loaded.path): run.loaded for run in self.runs.values()}
-        cut_short = (
-            exitstatus not in BY_ITSELF or session.shouldstop or session.shouldfail or self.uncollected
-        )
+        asked = session.shouldstop or session.shouldfail or self.stopped is not None
+        cut_short = exitstatus not in BY_ITSELF or asked or self.uncollected
         return {
             "schema": document.SCHEMA,
             "run": {

@@ -7,12 +7,9 @@ installed and does not use it pays for one option group. The machinery is regist
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NO_HOST = (
     "these suites test a host, and none was named: add --host=ADDRESS, or try --host=rehearsal, "
@@ -130,9 +127,20 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Refuses checks without a host: a check that reads nothing must not look like one that passed."""
     if config.option.dflash_hosts or "pytest_dflash.checks" not in sys.modules:
         return
     if any(item.get_closest_marker("check") for item in items):
+        told = getattr(config, "workeroutput", None)
+        if told is None:
+            raise pytest.UsageError(NO_HOST)
+        told[NO_HOST] = True  # an xdist worker's usage error would reach nobody: the controller raises it
+        items.clear()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Raises in the controller what an xdist worker had to refuse."""
+    if getattr(node, "workeroutput", {}).get(NO_HOST):
         raise pytest.UsageError(NO_HOST)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_dflash.engines.dialect import Load
+from pytest_dflash.facts.reading import Value
+from pytest_dflash.host_run import HostRun
 from tests.plugin.conftest import Project
 
 
@@ -59,3 +62,46 @@ def test_a_plan_touches_nothing_and_writes_nothing(guarded: Project) -> None:
     assert [
         path for path in sorted(guarded.path.rglob("*.*")) if path not in before and "cache" not in str(path)
     ] == []
+
+
+LOADING_CHECK = """
+@check("throughput.floors", level="load")
+def test_load(host_run):
+    open("sent", "w").close()
+    return passed("fast enough", expected=1, observed=2)
+
+@check("systemd.active")
+def test_read(host_run):
+    return passed("it is so", expected=1, observed=1)
+"""
+
+
+@pytest.mark.parametrize(
+    "found, arguments, sent",
+    [
+        (Load(2, 1), (), False),
+        (Load(0, 1), (), False),
+        (Load(0, 0), (), True),
+        (Load(2, 1), ("--dflash-allow=load",), True),
+    ],
+)
+def test_foreign_requests_hold_back_what_loads_unless_load_was_typed(
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    found: Load,
+    arguments: tuple[str, ...],
+    sent: bool,  # noqa: FBT001 - a column of the table above
+) -> None:
+    monkeypatch.setattr(HostRun, "service", object())
+    monkeypatch.setattr(HostRun, "load_now", lambda _run: Value(found, "GET /v1/loads"))
+    project.checks(LOADING_CHECK)
+    run = project.run(*arguments)
+    assert (project.path / "sent").exists() is sent
+    outcomes = {each["check"]: each for each in run.document["findings"]}
+    assert outcomes["systemd.active"]["outcome"] == "pass"
+    assert outcomes["throughput.floors"]["outcome"] == ("pass" if sent else "unproven")
+    assert run.code == (0 if sent else 10)
+    if not sent:
+        assert outcomes["throughput.floors"]["summary"].startswith(
+            f"foreign_traffic: requests that are not ours: {found} (GET /v1/loads); nothing was sent."
+        )
