@@ -28,8 +28,9 @@ from pytest_dflash.facts.toolkit import TOOLKIT, Toolkit
 from pytest_dflash.facts.transcript import Transcript
 from pytest_dflash.facts.unit_lookup import UNIT_FILES
 
-ALIVE: tuple[Probe[Any], ...] = (UNIT_PROPERTIES, PROCESSES, LISTENERS, LISTENER_OWNERS, JOURNAL, CLOCK)
-"""What tells how the unit stands: asked again and again while it starts."""
+ALIVE: tuple[Probe[Any], ...] = (UNIT_PROPERTIES, PROCESSES, JOURNAL, LISTENERS, LISTENER_OWNERS, CLOCK)
+"""What tells how the unit stands: asked again and again while it starts. The log comes before the listeners: an
+engine opens its port before it logs that it is ready, so that a ready line without a listener is no mere race."""
 
 ALL: tuple[Probe[Any], ...] = (
     *ALIVE,

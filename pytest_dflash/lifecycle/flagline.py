@@ -163,17 +163,12 @@ class _Line:
         spelled: dict[str, str] = {}
         at = 0
         while at < len(words):
-            end = at + 1
             name, equals, text = words[at].removeprefix("--").partition("=")
             if not words[at].startswith("--") or self.dialect.setting(name, self.version) not in wanted:
                 kept.append(raw[at])
-                at = end
+                at += 1
                 continue
-            while end < len(words) and not equals and not words[end].startswith("--"):
-                if end > at + 1 and _SPLIT.fullmatch(words[end]):
-                    break
-                end += 1
-            values = [text] if equals else list(words[at + 1 : end])
+            values = [text] if equals else _values(words[at + 1 :])
             if len(values) > 1:
                 raise Refused(
                     f"--{name} is followed by several words; which of them are its value is not certain"
@@ -183,7 +178,7 @@ class _Line:
                     f"--{name} has its value from a variable ({values[0]}); change the variable instead"
                 )
             spelled[self.dialect.setting(name, self.version)] = name
-            at = end
+            at += 1 if equals else 1 + len(values)
         for setting, (name, value) in wanted.items():
             if value is None or value is False:
                 hidden = next((word for word in words if _SPLIT.fullmatch(word)), None)
@@ -194,3 +189,13 @@ class _Line:
             if value is not True:
                 kept.append(spell(str(value)))
         return kept
+
+
+def _values(words: Sequence[str]) -> list[str]:
+    """The words that belong to a flag: up to the next one, or to a variable that may hold the next one."""
+    values: list[str] = []
+    for word in words:
+        if word.startswith("--") or (values and _SPLIT.fullmatch(word)):
+            break
+        values.append(word)
+    return values

@@ -62,6 +62,18 @@ class Settling:
             facts = self.everything()
         return facts, self._proved(facts, settled)
 
+    def anew(self, beat: Callable[[], None]) -> Settled:
+        """How a unit that was just restarted stands in the end; `beat` is called before each look."""
+        seen: list[Facts] = []
+
+        def look() -> Observation:
+            beat()
+            seen[:] = [self.alive()]
+            return observe(seen[0], self.dialect)
+
+        settled = self.wait(look)
+        return self._proved(seen[0], settled)
+
     def _looks(self, first: Observation, facts: Facts) -> Callable[[], Observation]:
         """The looks of a wait, the first one being the one that we have."""
         count = 0

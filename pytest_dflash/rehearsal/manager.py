@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pytest_dflash.rehearsal import client, journal, proc_tree, service
+from pytest_dflash.rehearsal import client, journal, proc_tree, service, transient
 from pytest_dflash.rehearsal.tools import (
     Answer,
     busctl,
@@ -25,12 +25,14 @@ from pytest_dflash.rehearsal.tools import (
     nvidia,
     sockets,
     systemctl,
+    systemd_run,
     unknown,
 )
 
 Tool = Callable[[Sequence[str], "Manager"], Answer]
 TOOLS: dict[str, Tool] = {
     "systemctl": systemctl.answer,
+    "systemd-run": systemd_run.answer,
     "busctl": busctl.answer,
     "journalctl": journalctl.answer,
     "nvidia-smi": nvidia.smi,
@@ -61,6 +63,7 @@ class Manager:
             for part in ("etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system")
         )
         self.service = service.Service(unit, search, self.log, self.refresh)
+        self.transients = transient.Transients()
         self.selector = selectors.DefaultSelector()
         self.partial = b""
         self.ending = False
@@ -108,6 +111,7 @@ class Manager:
         self.drain()
         self.reap()
         self.service.tick()
+        self.transients.reap()
         for key, _events in ready:
             key.data()
 
@@ -138,6 +142,7 @@ class Manager:
         while not self.ending:
             self.step()
         self.service.kill_rest() if self.service.process else None
+        self.transients.close()
 
     def _input(self) -> None:
         if not os.read(sys.stdin.fileno(), 4096):

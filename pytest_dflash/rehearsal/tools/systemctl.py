@@ -143,6 +143,8 @@ def answer(argv: Sequence[str], manager: Manager) -> Answer:
         return VERBS[verb](manager.service, manager)
     if not units:
         return Answer(stderr="Too few arguments.\n", status=1)
+    if verb == "stop" and manager.transients.stop(units[0]):
+        return Answer()
     missing = next((unit for unit in units if unit != manager.service.name), None)
     if missing is not None:
         return _missing(verb, missing)
@@ -159,6 +161,7 @@ def _missing(verb: str, unit: str) -> Answer:
 
 def _show(manager: Manager, units: Sequence[str], asked: Sequence[str], *, values: bool) -> Answer:
     blocks = []
+    manager.transients.reap()
     for unit in units or [""]:
         if not unit:
             known: Mapping[str, str] = {
@@ -170,6 +173,9 @@ def _show(manager: Manager, units: Sequence[str], asked: Sequence[str], *, value
             }
         elif unit == manager.service.name:
             known = properties(manager.service)
+        elif unit in manager.transients.running:
+            known = {"Id": unit, "Names": unit, "LoadState": "loaded", "ActiveState": "active", "SubState": "running",
+                     "Result": "success", "Transient": "yes"}  # fmt: skip
         else:
             known = {**dict.fromkeys(SILENT_WHEN_EMPTY, ""), "Id": unit, "Names": unit, "Description": unit,
                      **NOTHING, "MainPID": "0", "NRestarts": "0", "NeedDaemonReload": "no"}  # fmt: skip

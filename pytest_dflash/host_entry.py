@@ -1,0 +1,54 @@
+"""What the reports say of a host as a whole.
+
+Law: reads a `HostRun` as it is; asks nobody, makes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_dflash.facts.identity import Identity
+
+if TYPE_CHECKING:
+    from pytest_dflash.host_run import HostRun
+    from pytest_dflash.lifecycle.controller import Controller
+
+
+def _controller(run: HostRun) -> Controller | None:
+    """The controller, if anything was asked of it."""
+    made: Controller | None = run.__dict__.get("controller")
+    return made
+
+
+def document(run: HostRun, identity: Identity | None) -> dict[str, Any]:
+    """The host's entry in findings.json."""
+    connection = run.collector.connection if "collector" in run.__dict__ else None
+    controller = _controller(run)
+    return {
+        "name": run.name,
+        "unit": run.profile.service.unit,
+        "boot_id": identity.boot_id if identity else None,
+        "invocation_id": identity.invocation_id if identity else None,
+        "main_pid": identity.main_pid if identity else None,
+        "engine": run.profile.service.engine,
+        "engine_version": run.__dict__.get("version"),
+        "commands": connection.commands if connection else 0,
+        "connections": connection.connections if connection else 0,
+        "changed": bool(controller and controller.changed),
+        "restored": controller.restored if controller else None,
+        "unreachable": run.unreachable,
+    }
+
+
+def notes(run: HostRun) -> list[str]:
+    """What a reader of the summary should know beside the findings."""
+    controller = _controller(run)
+    lines = [f"NOT PUT BACK: {controller.broken}"] if controller and controller.broken else []
+    lines += [f"somebody else's, left as it is: {each}" for each in controller.notes] if controller else []
+    if not run.loaded.reviewed:
+        lines.append(
+            f"profile: {run.loaded.path} says reviewed = false: nobody vouches for these expectations yet"
+        )
+    if run.profile.endpoint.expect is None:
+        lines.append("profile: no endpoint.expect, so only the structure of answers is checked")
+    return lines

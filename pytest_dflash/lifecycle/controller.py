@@ -1,0 +1,376 @@
+"""Restarts a unit, changes its flags for a while, and puts it back: the only one that changes a host.
+
+Law: an agent, by its connection. Each step is one command on the host, told before it is made. The order is: lock,
+fingerprint, lease, drop-in, restart; and back. Nothing is tried again after a failed put-back: the controller is
+broken from then on, and says what is left.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_dflash.errors import DflashError, HostError, HostUnreachable, NotPutBack, Refused
+from pytest_dflash.facts.collector import Collector
+from pytest_dflash.facts.probe import Reply
+from pytest_dflash.lifecycle import dropin, fingerprint, lease, lock
+from pytest_dflash.lifecycle.flagline import Changes, loaded_command, rewritten
+from pytest_dflash.lifecycle.phase import Phase
+from pytest_dflash.lifecycle.readiness import Settled
+
+STEPS = (
+    "lock",
+    "fingerprint",
+    "lease",
+    "drop-in",
+    "check",
+    "restart",
+    "wait",
+    "put back",
+    "wait again",
+    "compare",
+    "unlock",
+)
+"""In order; the host is safe when the run is killed before, in or after any of them."""
+COMMAND_S = 30.0
+STOP_S = 300.0
+"""A restart blocks while the old process stops, which may take its whole TimeoutStopSec."""
+RECONNECT_S, PAUSE_S = 60.0, 1.0
+"""How long a lost host is looked for before the put-back is left to its lease, and how often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """One restart that was made.
+
+    Attributes:
+        before, after: The invocations; a restart that was one has changed it.
+        at_s: When it was asked for, seconds since the host's boot.
+        settled: How the unit stood in the end.
+        took_s: From asking until it stood.
+    """
+
+    before: str
+    after: str
+    at_s: float
+    settled: Settled
+    took_s: float
+
+    @property
+    def ready(self) -> bool:
+        """Whether the fresh process serves."""
+        return self.settled.phase is Phase.READY
+
+
+@dataclass
+class Controller:
+    """Changes one unit of one host.
+
+    Attributes:
+        collector: The way there, and the reader of the fingerprint.
+        dialect: The engine's.
+        wait: Waits until the unit stands. Calls its first argument now and then; the second is the invocation
+            that a restart must have ended, where there was one.
+        run: This run's own name. who: for those who meet its lock.
+        lease_s: After how many seconds without a renewal the host puts itself back.
+        heals: Whether what an earlier run left may be taken away.
+        tell: Takes a line of progress.
+        afford: Told what is about to begin and how many restarts it takes with its way back; refuses by raising.
+        apart: Keeps the requests of others away, from the first change until `close`.
+        changed: Whether anything was done to the unit.
+        broken: What is left, once a put-back failed.
+        notes: Edits of somebody else that were met, and left alone.
+    """
+
+    collector: Collector
+    dialect: Any
+    wait: Callable[[Callable[[], None], str | None], Settled]
+    run: str
+    who: str
+    lease_s: float
+    heals: bool = False
+    tell: Callable[[str], None] = lambda _line: None
+    afford: Callable[[str, int], None] = lambda _step, _restarts: None
+    apart: Callable[[], AbstractContextManager[None]] = nullcontext
+    clock: Callable[[], float] = time.monotonic
+    pause: Callable[[float], None] = time.sleep
+    changed: bool = False
+    broken: str = ""
+    restored: bool | None = None
+    notes: list[str] = field(default_factory=list)
+    _apart: ExitStack | None = None
+    _held: bool = False
+    _before: fingerprint.Fingerprint | None = None
+    _moved: bool = False
+    _renewed: float = 0.0
+
+    @property
+    def unit(self) -> str:
+        """Whose command is changed."""
+        return self.collector.unit
+
+    @property
+    def drop_in(self) -> str:
+        """Where the drop-in of this run lies, or would."""
+        return dropin.path(self.unit, self.run)
+
+    def restart(self) -> Restart:
+        """Restarts the unit as it is, and waits until it stands.
+
+        Raises:
+            Refused: Somebody else holds the lock.
+            NotPutBack: An earlier put-back failed.
+            HostError: The connection was lost.
+        """
+        self.afford("a restart", 1)
+        self._hold()
+        self._unchanged()
+        self.changed = True
+        return self._restarted("restart", lease.RESTART, "wait")
+
+    @contextmanager
+    def reconfigured(self, changes: Changes, version: str | None = None) -> Iterator[Restart]:
+        """The unit with other flags, for the time of the block.
+
+        Raises:
+            Refused: The change is not certain, or must not be made now. Nothing was touched.
+            NotPutBack: The host is not as it was.
+        """
+        try:
+            yield self.apply(changes, version)
+        finally:
+            self.put_back()
+
+    def apply(self, changes: Changes, version: str | None = None) -> Restart:
+        """The unit with other flags, until `put_back`; changes that were made before are replaced.
+
+        Raises:
+            As `reconfigured`.
+        """
+        self.afford(", ".join(f"{name}={value}" for name, value in changes.items()), 2)
+        self._hold()
+        try:
+            return self._apply(changes, version)
+        except BaseException:
+            self.put_back()
+            raise
+
+    def _apply(self, changes: Changes, version: str | None) -> Restart:
+        before = self._unchanged()
+        new = rewritten(
+            loaded_command(before.files, before.loaded, self.unit), changes, self.dialect, version
+        )
+        name = self.drop_in.rpartition("/")[2]
+        hidden = dropin.hidden_by(name, before.files)
+        if hidden:
+            raise Refused(f"{hidden} would have the last word over {name}; rename it, or take it away")
+        if before.unit.active_state != "active":
+            raise Refused(
+                f"{self.unit} is {before.unit.active_state}: what does not run cannot be put back to run"
+            )
+        if not self._moved:
+            self._must("lease", lease.arm(self._head()), Refused)
+        self.changed = self._moved = True
+        self._must("drop-in", lease.write(dropin.text(new, self.run)), Refused)
+        now = fingerprint.read(self._collect("check"))
+        if not dropin.in_force(self.drop_in, now.unit.drop_in_paths) or now.loaded.exec_start != (new.argv,):
+            raise Refused(f"the manager does not take the drop-in: it holds {now.loaded.exec_start}")
+        return self._restarted("restart", lease.RESTART, "wait")
+
+    def put_back(self) -> None:
+        """Takes the change back, if there is one: drop-in away, restart, wait, compare.
+
+        Raises:
+            NotPutBack: That failed; it is not tried again.
+        """
+        if not self._moved or self.broken:
+            return
+        with patient(self.tell, f"{self.unit} is being put back"):
+            try:
+                self._reaching(self._put_back)
+            except BaseException as error:
+                self.broken, self.restored = self._left(error), False
+                self.tell(self.broken)
+                if isinstance(error, Exception):
+                    raise NotPutBack(self.broken) from error
+                raise
+
+    def _reaching(self, act: Callable[[], None]) -> None:
+        """Does it over a new connection where the old one was lost; each step may be done twice."""
+        deadline = self.clock() + RECONNECT_S
+        while True:
+            try:
+                return act()
+            except HostUnreachable as error:
+                if self.clock() > deadline:
+                    raise
+                self.tell(f"{self.unit}: {error}; it is tried again")
+            self.pause(PAUSE_S)
+
+    def _put_back(self) -> None:
+        before = self._before
+        assert before is not None
+        back = self._restarted("put back", lease.PUT_BACK, "wait again")
+        if not back.ready:
+            raise NotPutBack(f"it does not serve as it did: {back.settled.why}")
+        after = fingerprint.read(self._collect("compare"))
+        found = fingerprint.compare(before, after)
+        self.notes += found.others
+        if found.ours:
+            raise NotPutBack("; ".join(found.ours))
+        self._moved, self._before, self.restored = False, None, True
+        self._release()
+
+    def close(self) -> None:
+        """Puts back what is changed, gives the lock away, lets others in again. May be called twice.
+
+        A failure is told, and kept in `broken`: whoever closes has no other way left.
+        """
+        with suppress(NotPutBack):
+            self.put_back()
+        if not self.broken:
+            try:
+                self._release()
+            except HostError as error:
+                self.tell(f"the lock of {self.unit} could not be given away, it lapses by itself: {error}")
+        apart, self._apart = self._apart, None
+        if apart is not None:
+            try:
+                apart.close()
+            except NotPutBack as error:
+                self.broken, self.restored = self.broken or str(error), False
+                self.tell(str(error))
+
+    def beat(self) -> None:
+        """Renews lease and lock when a quarter of their time is over."""
+        if self._held and self.clock() - self._renewed > self.lease_s / 4:
+            self._send('[ ! -d "$STATE" ] || renew')
+            self._renewed = self.clock()
+
+    def _hold(self) -> None:
+        if self.broken:
+            raise NotPutBack(self.broken)
+        if self._held:
+            return
+        if self._apart is None:
+            with ExitStack() as stack:
+                stack.enter_context(self.apart())
+                self._apart = stack.pop_all()
+        script = f"WHO={shlex.quote(self.who)}\n{lock.ACQUIRE}"
+        reply = self._step("lock", script)
+        if reply.rc == lock.HELD:
+            holder = lock.holder(reply.text)
+            if not holder.stale:
+                raise Refused(f"another run works on {self.unit}: {holder}. Wait for it, or end it")
+            if not self.heals:
+                raise Refused(
+                    f"an earlier run left {self.unit} half changed: {holder}. "
+                    "`--dflash-allow=reconfigure` puts it back"
+                )
+            self.tell(f"{self.unit}: an earlier run died ({holder}); what it left is put back")
+            self._send(lease.RECOVER, STOP_S)
+            reply = self._step("lock", script)
+        if reply.rc:
+            raise Refused(f"no lock on {self.unit}: {said(reply)} Is it root there? `--sudo` may help")
+        self._held, self._renewed = True, self.clock()
+
+    def _unchanged(self) -> fingerprint.Fingerprint:
+        """The unit before this run changed it."""
+        if self._before is None:
+            found = fingerprint.read(self._collect("fingerprint"))
+            left = dropin.left_behind(found.files)
+            if left and not self.heals:
+                raise Refused(f"an earlier run left {left[0]}; `--dflash-allow=reconfigure` takes it away")
+            if left:
+                self.tell(f"{self.unit}: an earlier run left {', '.join(left)}; it is taken away")
+                self.changed = True
+                self._send(f"take_away && start_anew{chr(10)}", STOP_S)
+                self.wait(self.beat, None)
+                found = fingerprint.read(self._collect("fingerprint"))
+            self._before = found
+        return self._before
+
+    def _restarted(self, step: str, script: str, waiting: str) -> Restart:
+        begun = self.clock()
+        reply = self._step(step, script, STOP_S)
+        told = dict(line.split("=", 1) for line in reply.text.splitlines() if "=" in line)
+        if reply.rc and "after" not in told:
+            raise NotPutBack(f"`{step}` failed: {said(reply)}")
+        self.tell(f"{self.unit}: {waiting}")
+        settled = self.wait(self.beat, told.get("before"))
+        at = told.get("at", "")
+        return Restart(
+            before=told.get("before", ""),
+            after=told.get("after", ""),
+            at_s=float(at) if re.fullmatch(r"[0-9]+\.?[0-9]*", at) else 0.0,
+            settled=settled,
+            took_s=self.clock() - begun,
+        )
+
+    def _release(self) -> None:
+        if self._held:
+            self._step("unlock", lock.RELEASE)
+            self._held = False
+
+    def _collect(self, step: str) -> Any:
+        self.tell(f"{self.unit}: {step}")
+        return self.collector.collect(fingerprint.PROBES, passive=False)
+
+    def _must(self, step: str, script: str, error: type[DflashError]) -> None:
+        reply = self._step(step, script)
+        if reply.rc:
+            raise error(f"{self.unit} was not changed, as `{step}` failed: {said(reply)}")
+
+    def _step(self, step: str, script: str, deadline_s: float = COMMAND_S) -> Reply:
+        self.tell(f"{self.unit}: {step}")
+        return self._send(script, deadline_s)
+
+    def _send(self, script: str, deadline_s: float = COMMAND_S) -> Reply:
+        root = shlex.quote(self.collector.connection.root)
+        return self.collector.connection.run(f"R={root}\n{self._head()}{script}", deadline_s)
+
+    def _head(self) -> str:
+        return lease.preamble(self.unit, self.run, self.drop_in, self.lease_s)
+
+    def _left(self, error: BaseException) -> str:
+        by_hand = f"rm -f {self.drop_in}; systemctl daemon-reload; systemctl restart {self.unit}"
+        return (
+            f"{self.unit} could not be put back: {str(error).rstrip('.') or type(error).__name__}. "
+            f"The host's own lease ({lease.name(self.unit)}) does it within {self.lease_s:.0f} s if it can; "
+            f"by hand: `{by_hand}`"
+        )
+
+
+def said(reply: Reply) -> str:
+    """What a command complained about."""
+    lines = [line.strip() for line in reply.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    return (lines[-1][:300] if lines else f"it ended with {reply.rc}").rstrip(".") + "."
+
+
+@contextmanager
+def patient(tell: Callable[[str], None], doing: str) -> Iterator[None]:
+    """The first Ctrl-C is answered with what is being done; the second one ends it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = 0
+
+    def hear(_signal: int, _frame: object) -> None:
+        nonlocal asked
+        asked += 1
+        if asked > 1:
+            raise KeyboardInterrupt
+        tell(f"{doing}; Ctrl-C once more leaves that to the host's lease")
+
+    previous = signal.signal(signal.SIGINT, hear)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)

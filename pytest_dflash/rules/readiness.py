@@ -1,0 +1,35 @@
+"""Whether a unit serves, and the lines that say why not.
+
+Law: pure. How the unit stands was decided by the table of phases.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_dflash.facts.host_facts import Facts
+from pytest_dflash.findings import Evidence, Judgement, failed, passed, unproven
+from pytest_dflash.lifecycle.phase import Phase
+from pytest_dflash.lifecycle.readiness import Settled
+from pytest_dflash.lifecycle.settling import reasons
+
+
+def serves(unit: str, facts: Facts, settled: Settled) -> Judgement:
+    """Whether the unit serves, and why not."""
+    if settled.phase is Phase.READY:
+        return passed(f"{unit} serves: {settled.why}", expected="ready", observed="ready")
+    rest: dict[str, Any] = {"expected": "ready", "observed": str(settled.phase)}
+    rest["evidence"] = tuple(
+        Evidence(
+            source="journal",
+            reading="value",
+            value=entry.message[:300],
+            where="said by pid 1" if entry.from_manager else "said by the service",
+        )
+        for entry in reasons(facts, settled)
+    )
+    remedy = f"`journalctl -u {unit}` tells more; mend, start it, and run this again"
+    summary = f"{unit} does not serve: {settled.why}"
+    if settled.phase is Phase.UNKNOWN:
+        return unproven(summary, remedy=remedy, **rest)
+    return failed(summary, remedy=remedy, **rest)
