@@ -53,6 +53,31 @@ TimeoutStopSec=30
 [Install]
 WantedBy=multi-user.target
 """
+# vLLM's JSON flag in single quotes, as systemd takes it; vLLM has no window flag, so the budget is what is followed.
+VLLM_TEXT = """\
+[Unit]
+Description=vLLM server with DFlash speculative decoding
+After=network.target
+StartLimitIntervalSec=600
+StartLimitBurst=50
+
+[Service]
+User=sglang
+StateDirectory=sglang
+CacheDirectory=sglang
+EnvironmentFile={environment}
+WorkingDirectory=/var/lib/sglang
+ExecStart=/opt/sglang/vllm/bin/python /opt/sglang/vllm/bin/vllm serve /srv/models/target \\
+    --served-model-name {served} --host 127.0.0.1 --port {port} \\
+    {arguments} \\
+    --speculative-config '{{"method": "dflash", "model": "/srv/models/dflash", "num_speculative_tokens": {window}}}'
+Restart=on-failure
+RestartSec=1
+TimeoutStopSec=30
+
+[Install]
+WantedBy=multi-user.target
+"""
 # HOME and the caches: the unit's user may write nowhere else. P2P level: a setting to follow.
 HOME = {
     "HOME": "/var/lib/sglang",
@@ -63,6 +88,12 @@ HOME = {
     "HF_HUB_OFFLINE": "1",
     "NCCL_P2P_LEVEL": "SYS",
 }
+VLLM_ON_CPU = {
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_CACHE_ROOT": "/var/cache/sglang/vllm",
+}
 ON_CPU = {"SGLANG_USE_CPU_ENGINE": "1", "SGLANG_ENABLE_TORCH_COMPILE": "0", "TRITON_INTERPRET": "1"}
 
 
@@ -71,7 +102,7 @@ class Service:
     """One engine as a unit of one machine.
 
     Attributes:
-        window: What the unit file on a healthy host says, in tokens.
+        window: What the unit file on a healthy host says: tokens of the window, or for vLLM draft tokens.
         start_s: How long the engine may take from start to serving, in seconds.
     """
 
@@ -83,10 +114,17 @@ class Service:
     environment: Mapping[str, str]
     start_s: float
     miniature: bool
+    unit: str = UNIT
+    template: str = TEXT
+
+    @property
+    def fragment(self) -> str:
+        """The unit's file."""
+        return f"/etc/systemd/system/{self.unit}"
 
     def text(self, window: int | None = None) -> str:
         """The unit file, with another window where one is given."""
-        return TEXT.format(
+        return self.template.format(
             environment=ENVIRONMENT,
             served=self.served,
             port=self.port,
@@ -98,13 +136,13 @@ class Service:
     def install(self) -> None:
         """Writes unit and environment, starts it, and waits until it serves."""
         self.machine.put(ENVIRONMENT, "".join(f"{k}={v}\n" for k, v in self.environment.items()))
-        self.machine.put(FRAGMENT, self.text())
-        self.machine.sh(f"systemctl daemon-reload && systemctl start {UNIT}")
+        self.machine.put(self.fragment, self.text())
+        self.machine.sh(f"systemctl daemon-reload && systemctl start {self.unit}")
         self.wait()
 
     def show(self, name: str) -> str:
         """One property of the unit, as systemd says it now."""
-        return self.machine.sh(f"systemctl show -P {name} {UNIT}").strip()
+        return self.machine.sh(f"systemctl show -P {name} {self.unit}").strip()
 
     def wait(self) -> None:
         """Until /health answers 200.
@@ -121,21 +159,21 @@ class Service:
             ):
                 return
             time.sleep(0.1)
-        lines = self.machine.sh(f"journalctl -u {UNIT} -n 40 -o cat -a", check=False)
+        lines = self.machine.sh(f"journalctl -u {self.unit} -n 40 -o cat -a", check=False)
         raise TimeoutError(
-            f"{UNIT} does not serve on {self.port} after {self.start_s:.0f} s:\n{lines[-3000:]}"
+            f"{self.unit} does not serve on {self.port} after {self.start_s:.0f} s:\n{lines[-3000:]}"
         )
 
     def restart(self) -> None:
         """Restarts it with what is on disk; returns when the new process has begun, not when it serves."""
         self.machine.sh(
-            f"systemctl daemon-reload && systemctl reset-failed {UNIT} && systemctl restart {UNIT}"
+            f"systemctl daemon-reload && systemctl reset-failed {self.unit} && systemctl restart {self.unit}"
         )
 
     def heal(self) -> None:
         """Back to the healthy unit, restarted and serving."""
-        self.machine.sh(f"rm -rf {SITE}/sglang/miniature/mischief.json {FRAGMENT}.d", check=False)
-        self.machine.put(FRAGMENT, self.text())
+        self.machine.sh(f"rm -rf {SITE}/sglang/miniature/mischief.json {self.fragment}.d", check=False)
+        self.machine.put(self.fragment, self.text())
         self.restart()
         self.wait()
 
@@ -145,29 +183,29 @@ class Service:
 
     def kill(self, signal: str = "KILL") -> None:
         """Sends a signal to the main process."""
-        self.machine.sh(f"systemctl kill --kill-whom=main -s {shlex.quote(signal)} {UNIT}")
+        self.machine.sh(f"systemctl kill --kill-whom=main -s {shlex.quote(signal)} {self.unit}")
 
     # ---- the five confusions, each there and back again
 
     @contextlib.contextmanager
     def edited_not_reloaded(self, window: int) -> Iterator[None]:
         """The unit file says another window; neither the manager nor the process knows."""
-        self.machine.put(FRAGMENT, self.text(window))
+        self.machine.put(self.fragment, self.text(window))
         try:
             yield
         finally:
-            self.machine.put(FRAGMENT, self.text())
+            self.machine.put(self.fragment, self.text())
             self.machine.sh("systemctl daemon-reload")
 
     @contextlib.contextmanager
     def reloaded_not_restarted(self, window: int) -> Iterator[None]:
         """File and manager say another window; the process was started before."""
-        self.machine.put(FRAGMENT, self.text(window))
+        self.machine.put(self.fragment, self.text(window))
         self.machine.sh("systemctl daemon-reload")
         try:
             yield
         finally:
-            self.machine.put(FRAGMENT, self.text())
+            self.machine.put(self.fragment, self.text())
             self.machine.sh("systemctl daemon-reload")
 
     @contextlib.contextmanager
@@ -244,7 +282,27 @@ def sglang() -> Iterator[Service]:
             machine, free_port(), 32, "tiny",
             "--device cpu --dtype bfloat16 --attention-backend torch_native --sampling-backend pytorch "
             "--max-running-requests 4 --max-total-tokens 8192 --context-length 1024 --random-seed 0 --enable-metrics",
-            HOME | ON_CPU, start_s=180.0, miniature=False,
+            HOME | ON_CPU, start_s=420.0, miniature=False,
+        )  # fmt: skip
+        service.install()
+        yield service
+
+
+@contextlib.contextmanager
+def vllm() -> Iterator[Service]:
+    """A real host on which a real vLLM 0.32.0 serves the same tiny model on the CPU, with its trained DFlash draft.
+
+    Raises:
+        FileNotFoundError: The engines are not in the cache; the message says how they get there.
+    """
+    engines = cache() / "engines"
+    if not (engines / "stamp").exists():
+        raise FileNotFoundError(f"no engines in {engines}: run `make engines` (3.5 GB, four minutes)")
+    with Machine({"/srv/models": MODELS, "/opt/sglang/vllm": engines / "vllm"}) as machine:
+        service = Service(
+            machine, free_port(), 7, "tiny",
+            "--dtype float32 --max-model-len 1024 --max-num-seqs 4 --enforce-eager --seed 0 --no-enable-prefix-caching",
+            HOME | VLLM_ON_CPU, start_s=240.0, miniature=False, unit="vllm-dflash.service", template=VLLM_TEXT,
         )  # fmt: skip
         service.install()
         yield service
