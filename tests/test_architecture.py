@@ -19,6 +19,8 @@ AGENTS = {
     "facts/inventory.py",  # asks ansible-inventory, through testinfra
     "facts/collector.py",  # waits between torn readings
     "lifecycle/readiness.py",  # waits
+    "lifecycle/traffic.py",  # runs the profile's drain and undrain, waits
+    "lifecycle/controller.py",  # restarts, changes, puts back
     "endpoint/client.py",  # asks the service
     "endpoint/service.py",  # tries whether a port accepts
     "activation.py",  # seconds on the terminal
