@@ -6,14 +6,19 @@ last, so that `host` here wins over testinfra's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
+from pytest_dflash import host_entry
 from pytest_dflash.endpoint.service import Service
 from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.host_run import RUNS, HostRun
+from pytest_dflash.lifecycle.changing import Budgets, Changed
+from pytest_dflash.lifecycle.controller import Restart
+from pytest_dflash.lifecycle.flagline import Changes
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.witness.chain import Chain
 
@@ -25,11 +30,15 @@ def _dflash_host(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def host_run(_dflash_host: str, pytestconfig: pytest.Config) -> Iterator[HostRun]:
-    """Everything about the host; closed when its last test is done."""
+def host_run(
+    _dflash_host: str, pytestconfig: pytest.Config, request: pytest.FixtureRequest
+) -> Iterator[HostRun]:
+    """Everything about the host; put back and closed when its last test is done."""
     run = pytestconfig.stash[RUNS][_dflash_host]
     yield run
     run.close()
+    if host_entry.broken(run):
+        request.session.shouldstop = f"{_dflash_host} could not be put back; no other host is touched"
 
 
 @pytest.fixture(scope="session")
@@ -60,3 +69,23 @@ def chain(host_run: HostRun) -> Chain:
 def service(host_run: HostRun) -> Service:
     """The endpoint, of a unit that is ready."""
     return host_run.service
+
+
+@pytest.fixture(scope="session")
+def restarted(host_run: HostRun) -> Restart:
+    """One restart of the unit, shared by all who ask; afterwards `host_run.chain` is about the fresh process."""
+    return host_run.controller.restart()
+
+
+@pytest.fixture(scope="session")
+def reconfigured(host_run: HostRun) -> Callable[[Changes], AbstractContextManager[Changed]]:
+    """The unit with other flags for the time of a `with` block: takes flags and values, gives what came of it."""
+    return host_run.changing.reconfigured
+
+
+@pytest.fixture(scope="session")
+def budgets(host_run: HostRun) -> Iterator[Budgets]:
+    """`budgets.visit("7")`: the unit with that budget; put back when the last of them was visited."""
+    made = Budgets(host_run.changing, host_run.profile.tree, host_run.dialect)
+    yield made
+    made.leave()

@@ -6,7 +6,7 @@ allowed, and what its report says. Reads judgements and exceptions; knows no eng
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +16,19 @@ from pytest_dflash import account, checks, waivers
 from pytest_dflash.errors import DflashError, EndpointError, HostError, NotServing
 from pytest_dflash.findings import AREAS, Judgement, Outcome, failed, unproven
 from pytest_dflash.levels import MEANING, RANK, Allowed
+from pytest_dflash.lifecycle.changing import cells
+from pytest_dflash.profile.schema import Profile
 
 if TYPE_CHECKING:
     from pytest_dflash.host_run import HostRun
 
 JUDGEMENTS = pytest.StashKey[list[Judgement]]()
 HOST_PARAM = "_dflash_host"
-SUBJECTS = {
+SUBJECTS: dict[str, Callable[[Profile], list[str | None]]] = {
     "flag": lambda profile: list(profile.flags),
     "variable": lambda profile: list(profile.environment),
     "package": lambda profile: list(profile.stack.packages),
+    "budget": lambda profile: list(cells(profile.tree)),
 }
 """A check's `per` to the keys of the profile that it is run for."""
 
@@ -79,12 +82,16 @@ class Gate:
         hosts = list(self.runs)
         areas = list(AREAS)
 
-        def position(item: pytest.Item) -> tuple[int, int, int]:
+        def position(item: pytest.Item) -> tuple[int, int, int, int]:
             declared = checks.of(item)
             host = hosts.index(name) if (name := host_of(item)) in hosts else len(hosts)
             if declared is None:
-                return host, len(RANK), 0
-            return host, RANK[declared.level], areas.index(declared.area)
+                return host, len(RANK), 0, 0
+            # All that is asked of one budget before the next one: each costs a restart.
+            budgets = cells(self.runs[name].profile.tree) if declared.per == "budget" and name else ()
+            budget = parameter_of(item, declared)
+            visit = budgets.index(budget) if budget in budgets else -1
+            return host, RANK[declared.level], visit, areas.index(declared.area)
 
         items.sort(key=position)
 
@@ -98,6 +105,9 @@ class Gate:
             why = f"needs --dflash-allow={declared.level} ({MEANING[declared.level]}); allowed: {', '.join(self.allowed.words)}"
             item.stash[JUDGEMENTS] = [Judgement(outcome=Outcome.NOT_RUN, summary=why)]
             pytest.skip(why)
+        name = host_of(item)
+        if declared is not None and name is not None:
+            self.runs[name].guard(declared.level)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:

@@ -20,6 +20,12 @@ def _controller(run: HostRun) -> Controller | None:
     return made
 
 
+def broken(run: HostRun) -> str:
+    """What is left on the host, where it could not be put back."""
+    controller = _controller(run)
+    return controller.broken if controller else ""
+
+
 def document(run: HostRun, identity: Identity | None) -> dict[str, Any]:
     """The host's entry in findings.json."""
     connection = run.collector.connection if "collector" in run.__dict__ else None
@@ -43,7 +49,7 @@ def document(run: HostRun, identity: Identity | None) -> dict[str, Any]:
 def notes(run: HostRun) -> list[str]:
     """What a reader of the summary should know beside the findings."""
     controller = _controller(run)
-    lines = [f"NOT PUT BACK: {controller.broken}"] if controller and controller.broken else []
+    lines = [f"NOT PUT BACK: {left}"] if (left := broken(run)) else []
     lines += [f"somebody else's, left as it is: {each}" for each in controller.notes] if controller else []
     if not run.loaded.reviewed:
         lines.append(

@@ -6,7 +6,10 @@ them all.
 
 from __future__ import annotations
 
+import getpass
 import os
+import platform
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,11 +19,12 @@ from typing import Any
 
 import pytest
 
-from pytest_dflash import waivers
+from pytest_dflash import host_entry, waivers
 from pytest_dflash.checks import Check
 from pytest_dflash.endpoint import service
 from pytest_dflash.endpoint.client import Client
 from pytest_dflash.endpoint.service import Service
+from pytest_dflash.engines.dialect import Load
 from pytest_dflash.engines.registry import dialect
 from pytest_dflash.errors import (
     EndpointError,
@@ -33,18 +37,29 @@ from pytest_dflash.facts.host_facts import ALIVE, ALL, Facts
 from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.named_files import named_files
 from pytest_dflash.facts.reading import Reading, Silent, Value
-from pytest_dflash.findings import Evidence, Finding, Json, Judgement, Outcome, failed, passed, unproven
+from pytest_dflash.findings import Finding, Json, Judgement, Outcome, failed
 from pytest_dflash.levels import Allowed
 from pytest_dflash.lifecycle.allowance import Allowance
+from pytest_dflash.lifecycle.changing import Changing
+from pytest_dflash.lifecycle.controller import Controller
+from pytest_dflash.lifecycle.flagline import Change
 from pytest_dflash.lifecycle.phase import Phase
 from pytest_dflash.lifecycle.readiness import Settled, wait_until_settled
-from pytest_dflash.lifecycle.settling import Answered, Settling, reasons
+from pytest_dflash.lifecycle.settling import Answered, Settling
+from pytest_dflash.lifecycle.traffic import Rotation
 from pytest_dflash.profile.loader import LoadedProfile
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.reach import Reach
 from pytest_dflash.redaction import Redactor
+from pytest_dflash.rules.readiness import serves
 from pytest_dflash.witness.chain import Chain, Sources
+from pytest_dflash.witness.setting import follow_flag
 
+LEASE_S = 1800.0
+"""Seconds for which the host waits for a run that changed it, where the profile does not say."""
+RENEWED = ("_settled", "service", "info", "version", "chain")
+"""What is read anew after a restart."""
+WITHOUT_REQUESTS = frozenset({Phase.NOT_RUNNING, Phase.FAILED, Phase.CRASH_LOOP})
 ANSWER_S = 10.0
 """How long a passive route may take before the service counts as one that does not answer."""
 
@@ -74,6 +89,8 @@ class HostRun:
     carriers: dict[str, str] = field(default_factory=dict)
     unreachable: bool = False
     url: str | None = None
+    known: Identity | None = None
+    services: list[Service] = field(default_factory=list)
 
     @property
     def profile(self) -> Profile:
@@ -119,8 +136,56 @@ class HostRun:
         except HostError as error:
             return error
 
-    def _settle(self, before: str | None = None) -> tuple[Facts, Settled]:
-        """Waits until the unit stands still; `before`: the invocation of before a restart that we asked for."""
+    @cached_property
+    def controller(self) -> Controller:
+        """Restarts and changes the unit, and puts it back."""
+        run = uuid.uuid4().hex[:8]
+        lease_s = self.profile.lifecycle.lease_s or max(LEASE_S, 2 * self.ready_timeout_s + 120)
+        return Controller(
+            collector=self.collector,
+            dialect=self.dialect,
+            wait=self._wait_anew,
+            run=run,
+            who=f"{getpass.getuser()}@{platform.node()}, pid {os.getpid()}, run {run}",
+            lease_s=lease_s,
+            heals=self.allowed.permits("reconfigure"),
+            tell=self.tell,
+            afford=self._afford,
+            apart=self.rotation.left,
+        )
+
+    def _afford(self, step: str, restarts: int) -> None:
+        """Refuses what does not fit any more, and else counts its restarts."""
+        seconds = restarts * (self.profile.lifecycle.ready_within_s or self.ready_timeout_s)
+        self.allowance.afford(step, restarts=restarts, seconds=seconds)
+
+    @cached_property
+    def changing(self) -> Changing:
+        """Changes flags for a while, each followed by the witnesses of the fresh process."""
+        optional = self.profile.witnesses.optional
+
+        def prove(name: str, value: Change) -> Judgement:
+            return follow_flag(self.chain, name, value, optional)
+
+        return Changing(self.controller, prove, lambda: self.version)
+
+    def renew(self) -> None:
+        """Forgets what was read of a process that is no more."""
+        for name in RENEWED:
+            self.__dict__.pop(name, None)
+
+    def _wait_anew(self, beat: Callable[[], None], before: str | None) -> Settled:
+        """Waits for the process that a restart has made; its facts are read when they are asked for."""
+        self.renew()
+        self.allowance.restarted()
+        return self._settling(before).anew(beat)
+
+    def _settle(self) -> tuple[Facts, Settled]:
+        """Waits until the unit stands still."""
+        return self._settling().settle()
+
+    def _settling(self, before: str | None = None) -> Settling:
+        """`before`: the invocation of before a restart that we asked for."""
         wait = partial(wait_until_settled, timeout_s=self.ready_timeout_s, before=before, progress=self.tell)
         return Settling(
             everything=lambda: self._facts(ALL),
@@ -128,7 +193,7 @@ class HostRun:
             answered=self._answered,
             dialect=self.dialect,
             wait=wait,
-        ).settle()
+        )
 
     def _answered(self, facts: Facts) -> Answered:
         """Whether a passive route answers."""
@@ -177,7 +242,9 @@ class HostRun:
         if settled.phase is not Phase.READY:
             raise NotServing(f"{self.profile.service.unit} does not serve: {settled.why}")
         url = self._url(facts)
-        return Service(self._client(url, self.key), self._client(url, None), facts.port, settled.why)
+        made = Service(self._client(url, self.key), self._client(url, None), facts.port, settled.why)
+        self.services.append(made)
+        return made
 
     def _client(self, url: str, key: str | None, deadline_s: float = 30.0) -> Client:
         endpoint, model = self.profile.endpoint, self.profile.service.served_model
@@ -204,11 +271,38 @@ class HostRun:
             )
         return service.base_url(found, connection.forward)
 
+    def load_now(self) -> Reading[Load]:
+        """The requests that the engine has at this moment; a unit that does not run has none."""
+        if self.settled[1].phase in WITHOUT_REQUESTS:
+            return Value(Load(0, 0), "systemctl show")
+        try:
+            return service.load(self.service.client, self.dialect)
+        except (EndpointError, HostError) as error:
+            return Silent(str(error))
+
+    @cached_property
+    def rotation(self) -> Rotation:
+        """The host's place behind its load balancer: `with rotation.left():` around what changes it."""
+        traffic, name = self.profile.traffic, self.reach.target.name
+        return Rotation(name, traffic, self.load_now, drained=self.drained, tell=self.tell)
+
+    def guard(self, level: str) -> None:
+        """Before a check of this level acts.
+
+        Raises:
+            Refused: It would load the host while requests of others run, and nobody typed that it may.
+            NotServing, HostError: There is nothing to load.
+        """
+        if level == "load" and not self.allowed.load_typed and self.service:
+            self.rotation.load_guard()
+
     @cached_property
     def info(self) -> Reading[Json]:
         """What the engine answers about itself over HTTP, on a passive route."""
         try:
-            found = service.document(self.service.client, self.dialect.info_paths())
+            found = service.document(
+                self.service.client, self.dialect.info_paths(), self.dialect.info_beside()
+            )
         except (NotServing, EndpointError, HostError) as error:
             return Silent(str(error), self.dialect.info_paths()[0])
         return self.redactor.guard(found)
@@ -255,26 +349,7 @@ class HostRun:
 
     def readiness(self) -> Judgement:
         """Whether the unit serves, and why not."""
-        facts, settled = self.settled
-        if settled.phase is Phase.READY:
-            return passed(
-                f"{self.profile.service.unit} serves: {settled.why}", expected="ready", observed="ready"
-            )
-        rest: dict[str, Any] = {"expected": "ready", "observed": str(settled.phase)}
-        rest["evidence"] = tuple(
-            Evidence(
-                source="journal",
-                reading="value",
-                value=entry.message[:300],
-                where="said by pid 1" if entry.from_manager else "said by the service",
-            )
-            for entry in reasons(facts, settled)
-        )
-        remedy = f"`journalctl -u {self.profile.service.unit}` tells more; mend, start it, and run this again"
-        summary = f"{self.profile.service.unit} does not serve: {settled.why}"
-        if settled.phase is Phase.UNKNOWN:
-            return unproven(summary, remedy=remedy, **rest)
-        return failed(summary, remedy=remedy, **rest)
+        return serves(self.profile.service.unit, *self.settled)
 
     def carry(self, what: str, nodeid: str, error: HostError | NotServing) -> Judgement:
         """The first check that meets a failure of the host carries it; the others are blocked by it."""
@@ -319,43 +394,23 @@ class HostRun:
     def _known_identity(self) -> Identity | None:
         known = self.__dict__.get("_settled")
         reading = known[0].transcript.first if isinstance(known, tuple) else None
-        return reading.value if isinstance(reading, Value) else None
+        self.known = reading.value if isinstance(reading, Value) else self.known
+        return self.known
 
     def document(self) -> dict[str, Any]:
         """The host's entry in findings.json."""
-        identity = self._known_identity()
-        connection = self.collector.connection if "collector" in self.__dict__ else None
-        return {
-            "name": self.name,
-            "unit": self.profile.service.unit,
-            "boot_id": identity.boot_id if identity else None,
-            "invocation_id": identity.invocation_id if identity else None,
-            "main_pid": identity.main_pid if identity else None,
-            "engine": self.profile.service.engine,
-            "engine_version": self.__dict__.get("version"),
-            "commands": connection.commands if connection else 0,
-            "connections": connection.connections if connection else 0,
-            "changed": False,
-            "restored": None,
-            "unreachable": self.unreachable,
-        }
+        return host_entry.document(self, self._known_identity())
 
     def notes(self) -> list[str]:
         """What a reader of the summary should know beside the findings."""
-        lines = []
-        if not self.loaded.reviewed:
-            lines.append(
-                f"profile: {self.loaded.path} says reviewed = false: nobody vouches for these expectations yet"
-            )
-        if self.profile.endpoint.expect is None:
-            lines.append("profile: no endpoint.expect, so only the structure of answers is checked")
-        return lines
+        return host_entry.notes(self)
 
     def close(self) -> None:
-        """Closes clients and connection; may be called twice."""
-        opened = self.__dict__.get("service")
-        if opened is not None:
-            opened.close()
+        """Puts the host back, then closes clients and connection; may be called twice."""
+        if "controller" in self.__dict__:
+            self.controller.close()
+        while self.services:
+            self.services.pop().close()
         self.reach.close()
 
 

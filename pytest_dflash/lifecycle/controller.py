@@ -19,7 +19,9 @@ from typing import Any
 
 from pytest_dflash.errors import DflashError, HostError, HostUnreachable, NotPutBack, Refused
 from pytest_dflash.facts.collector import Collector
+from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.probe import Reply
+from pytest_dflash.facts.reading import Reading
 from pytest_dflash.lifecycle import dropin, fingerprint, lease, lock
 from pytest_dflash.lifecycle.flagline import Changes, loaded_command, rewritten
 from pytest_dflash.lifecycle.phase import Phase
@@ -42,6 +44,8 @@ STEPS = (
 COMMAND_S = 30.0
 STOP_S = 300.0
 """A restart blocks while the old process stops, which may take its whole TimeoutStopSec."""
+WATCH_S = 5.0
+"""How often it is looked whether a process is still there."""
 RECONNECT_S, PAUSE_S = 60.0, 1.0
 """How long a lost host is looked for before the put-back is left to its lease, and how often."""
 
@@ -183,6 +187,17 @@ class Controller:
         if not dropin.in_force(self.drop_in, now.unit.drop_in_paths) or now.loaded.exec_start != (new.argv,):
             raise Refused(f"the manager does not take the drop-in: it holds {now.loaded.exec_start}")
         return self._restarted("restart", lease.RESTART, "wait")
+
+    def watch(self, seconds: float) -> Reading[Identity]:
+        """Who runs after so many seconds, or as soon as somebody else does."""
+        first = self.collector.identity()
+        end = self.clock() + seconds
+        now = first
+        while now == first and (left := end - self.clock()) > 0:
+            self.pause(min(left, WATCH_S))
+            self.beat()
+            now = self.collector.identity()
+        return now
 
     def put_back(self) -> None:
         """Takes the change back, if there is one: drop-in away, restart, wait, compare.

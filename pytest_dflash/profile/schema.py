@@ -141,10 +141,15 @@ class Throughput(Table):
 
 
 class Lifecycle(Table):
-    """How long a start may take, and how long a change may last before the host undoes it by itself."""
+    """How long a start may take, and how long a change may last before the host undoes it by itself.
+
+    Attributes:
+        stays_up_s: For how long a fresh process is watched after it is ready.
+    """
 
     ready_within_s: Positive | None = None
     lease_s: Positive | None = None
+    stays_up_s: Positive = 120
 
     @model_validator(mode="after")
     def _lease_outlasts_two_starts(self) -> Self:

@@ -53,6 +53,12 @@ def _window(host: StandInHost, window: int | None) -> None:
     host.unit_file.write_text(layout.unit_text(host.root, host.port, window), "utf-8")
 
 
+def _drop_in_of_a_dead_run(host: StandInHost) -> None:
+    folder = host.root / "run/systemd/system" / f"{host.unit}.d"
+    folder.mkdir()
+    (folder / "zzz-dflash-0badcafe.conf").write_text("[Service]\n", "utf-8")
+
+
 def _without_window(host: StandInHost) -> None:
     _window(host, None)
 
@@ -181,6 +187,13 @@ _ALL = (
         ("endpoint.completion", "endpoint.stream_ends"),
         "the port is open and passive routes answer, completions do not",
         before=_switch(completions="error"),
+    ),
+    Fault(
+        "left-behind",
+        "read",
+        ("lifecycle.nothing_left_behind",),
+        "the drop-in of a run that was killed is still there",
+        before=_drop_in_of_a_dead_run,
     ),
 )  # fmt: skip
 

@@ -1,0 +1,149 @@
+"""What a restart must show: a new invocation, in time, with every flag, and staying up.
+
+Law: pure; restarts and readings in, judgements out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_dflash.engines.dialect import Dialect
+from pytest_dflash.facts.identity import Identity, movement
+from pytest_dflash.facts.journal import Journal
+from pytest_dflash.facts.reading import Reading, Silent, Value
+from pytest_dflash.facts.systemd import UnitFiles
+from pytest_dflash.findings import Evidence, Judgement, Outcome, failed, not_applicable, passed, unproven
+from pytest_dflash.lifecycle import dropin
+from pytest_dflash.lifecycle.changing import Changed
+from pytest_dflash.lifecycle.controller import Restart
+from pytest_dflash.lifecycle.phase import Phase
+
+
+def nothing_left_behind(files: Reading[UnitFiles], unit: str) -> Judgement:
+    """No drop-in of an earlier run that died is still there."""
+    if not isinstance(files, Value):
+        why = files.why if isinstance(files, Silent) else "the unit has no files"
+        return unproven(f"whether an earlier run left a drop-in was not told: {why}")
+    left = dropin.left_behind(files.value)
+    if not left:
+        return passed("no earlier run left a drop-in behind", expected=[], observed=[])
+    return failed(
+        f"an earlier run left {left[0]}: the unit does not run as its own files say",
+        expected=[],
+        observed=list(left),
+        cause="the run was killed, and the host's own lease has not run yet; or it is still at work",
+        remedy=f"run with --dflash-allow=reconfigure, which puts it back; or by hand: rm {' '.join(left)}; "
+        f"systemctl daemon-reload; systemctl restart {unit}",
+    )
+
+
+def restarts(restart: Restart) -> Judgement:
+    """The restart made a new invocation, and that one serves."""
+    rest = {"expected": "a new invocation that serves", "observed": restart.after or None}
+    if not restart.before or not restart.after:
+        return unproven("systemd did not say which invocation runs", **rest)
+    if restart.before == restart.after:
+        return failed(
+            f"systemd was asked for a restart, and the invocation is still {restart.after}",
+            remedy="`systemctl restart` by hand tells why; is the unit's start refused?",
+            **rest,
+        )
+    if not restart.ready:
+        judge = unproven if restart.settled.phase is Phase.UNKNOWN else failed
+        return judge(
+            f"restarted (invocation {restart.after}), and it does not serve: {restart.settled.why}",
+            remedy="`journalctl -u` the unit tells more; mend, start it, and run this again",
+            **rest,
+        )
+    return passed(f"a new invocation serves: {restart.before} ended, {restart.after} was started", **rest)
+
+
+def ready_in_time(
+    restart: Restart, journal: Reading[Journal], dialect: Dialect, within_s: float | None
+) -> Judgement:
+    """From asking for the restart to ready, the end of the old process included."""
+    measures = {"ready_s": round(restart.took_s, 2)}
+    engine_s = engine_time_s(restart, journal, dialect)
+    if engine_s is not None:
+        measures |= {"engine_s": round(engine_s, 2), "noticed_after_s": round(restart.took_s - engine_s, 2)}
+    rest = {"expected": within_s, "observed": round(restart.took_s, 2), "measures": measures}
+    if not restart.ready:
+        return failed(f"it did not get ready: {restart.settled.why}", **rest)
+    told = f"ready {restart.took_s:.1f} s after the restart was asked for"
+    if within_s is None:
+        return Judgement(
+            outcome=Outcome.NOT_APPLICABLE, summary=f"{told}; the profile expects no time ([lifecycle] ready_within_s)",
+            measures=measures,
+        )  # fmt: skip
+    if restart.took_s > within_s:
+        return failed(
+            f"{told}, expected within {within_s:g} s",
+            cause="cold caches of weights or kernels, a slower disk, or more to load than before",
+            remedy="see the start-up lines in the journal for what took so long; else raise lifecycle.ready_within_s",
+            **rest,
+        )
+    return passed(f"{told}, within {within_s:g} s", **rest)
+
+
+def engine_time_s(restart: Restart, journal: Reading[Journal], dialect: Dialect) -> float | None:
+    """From asking for the restart to the engine's own ready line, by the host's clock."""
+    ready_line = dialect.ready_line(journal.value) if isinstance(journal, Value) else None
+    if not isinstance(journal, Value) or not ready_line:
+        return None
+    at = [e.monotonic_us for e in journal.value.entries if ready_line in e.message and e.monotonic_us]
+    return at[-1] / 1e6 - restart.at_s if at and restart.at_s else None
+
+
+def stays_up(before: Reading[Identity], after: Reading[Identity], seconds: float, prompt: str) -> Judgement:
+    """It is still the same process a while after it got ready, and after the longest prompt."""
+    if not isinstance(before, Value) or not isinstance(after, Value):
+        silent = next((each.why for each in (before, after) if isinstance(each, Silent)), "no answer")
+        return unproven(f"whether it stayed up was not told: {silent}")
+    rest = {"expected": before.value.invocation_id, "observed": after.value.invocation_id}
+    moved = movement(before.value, after.value)
+    if moved:
+        return failed(
+            f"it did not stay up for {seconds:g} s after it was ready: {moved}",
+            cause="it crashed shortly after its start: memory that the first requests need, a kernel that fails "
+            "at a first shape, a watchdog",
+            remedy="`journalctl -u` the unit tells how the process ended",
+            **rest,
+        )
+    return passed(f"the same process {seconds:g} s after it was ready, and after {prompt}", **rest)
+
+
+def budget_in_force(cell: str | None, changed: Changed | None) -> Judgement:
+    """The cell's flags reach the engine, in the process that was started for it."""
+    if cell is None or changed is None:
+        return not_applicable("the profile names no budgets ([tree] budgets)")
+    if not changed.restart.ready:
+        return failed(
+            f"the engine does not get ready with budget {cell}: {changed.restart.settled.why}",
+            expected=cell,
+            observed=str(changed.restart.settled.phase),
+            remedy="leave this budget out, or see the journal for what the engine says of it",
+        )
+    worst = _worst(changed.proofs)
+    took = {"ready_s": round(changed.restart.took_s, 2)}
+    if worst is None:
+        return unproven(f"no witness carries the flags of budget {cell}")
+    if worst.outcome is Outcome.PASS:
+        return passed(
+            f"budget {cell} is in force: {'; '.join(each.summary for each in changed.proofs)}",
+            expected=worst.expected, observed=worst.observed, evidence=evidence(changed.proofs), measures=took,
+        )  # fmt: skip
+    return Judgement(
+        outcome=worst.outcome, summary=f"budget {cell} is not proven to be in force: {worst.summary}",
+        expected=worst.expected, observed=worst.observed, between=worst.between, cause=worst.cause,
+        remedy=worst.remedy, evidence=worst.evidence, measures=took,
+    )  # fmt: skip
+
+
+def evidence(proofs: Sequence[Judgement]) -> tuple[Evidence, ...]:
+    """All that was seen."""
+    return tuple(each for proof in proofs for each in proof.evidence)
+
+
+def _worst(proofs: Sequence[Judgement]) -> Judgement | None:
+    order = (Outcome.FAIL, Outcome.UNPROVEN, Outcome.NOT_APPLICABLE, Outcome.PASS)
+    return min(proofs, key=lambda each: order.index(each.outcome), default=None)
