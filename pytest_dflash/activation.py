@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from pytest_dflash import fixtures, levels, origins
-from pytest_dflash.engines.registry import DIALECTS
+from pytest_dflash.engines.registry import dialects
 from pytest_dflash.errors import UsageError
 from pytest_dflash.facts import connection, inventory, target
 from pytest_dflash.facts.target import Target
@@ -217,10 +217,10 @@ def host_runs(
 def usable(loaded: LoadedProfile) -> None:
     """Refuses a profile that this side cannot work with: an engine that nobody knows, a key that is not there."""
     profile = loaded.profile
-    if profile.service.engine not in DIALECTS:
+    if profile.service.engine not in dialects():
         raise UsageError(
             f"{loaded.path}: service.engine: {profile.service.engine!r} is not known; "
-            f"known engines: {', '.join(sorted(DIALECTS))}"
+            f"known engines: {', '.join(sorted(dialects()))}"
         )
     key = profile.endpoint.api_key_env
     if key and not os.environ.get(key):

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pytest_dflash.endpoint.answer import Answer
 from pytest_dflash.endpoint.client import Client
+from pytest_dflash.engines.dialect import Dialect, Load
 from pytest_dflash.errors import EndpointError
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.facts.sockets import Listener
@@ -21,6 +23,7 @@ LOOPBACK = ("127.", "::1", "localhost")
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "*": "127.0.0.1"}  # noqa: S104 - what is looked for, not what is bound
 DIRECT_S = 2.0
 MODELS = "/v1/models"
+OK = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +109,14 @@ class Service:
         self.keyless.close()
 
 
-def document(client: Client, paths: Sequence[str]) -> Reading[Json]:
-    """The first of these passive routes that there is, as JSON."""
+def document(client: Client, paths: Sequence[str], beside: Sequence[str] = ()) -> Reading[Json]:
+    """The first of these passive routes that there is, as JSON.
+
+    Args:
+        client: Asks.
+        paths: Routes, the newest spelling first.
+        beside: Further routes: what one of them says is put into an object, under its path.
+    """
     said: list[str] = []
     for path in paths:
         try:
@@ -115,7 +124,38 @@ def document(client: Client, paths: Sequence[str]) -> Reading[Json]:
             if answer.status == 404:
                 said.append(f"GET {path} is not there (404)")
                 continue
-            return Value(answer.document(), f"GET {path}")
+            found = answer.document()
+            return Value(
+                {**found, **_more(client, beside)} if isinstance(found, dict) else found, f"GET {path}"
+            )
         except EndpointError as error:
             return Silent(str(error), f"GET {path}")
     return Silent("; ".join(said) or "this engine has no such route")
+
+
+def load(client: Client, dialect: Dialect) -> Reading[Load]:
+    """The requests that the engine has now, by the first of its routes that tells."""
+    said: list[str] = []
+    for path in dialect.load_paths():
+        try:
+            answer = client.get(path)
+        except EndpointError as error:
+            return Silent(str(error), f"GET {path}")
+        found: Reading[Load] = Silent(f"it answered {answer.status}", f"GET {path}")
+        if answer.status == OK:
+            found = dialect.load(path, answer.text)
+        if isinstance(found, Value):
+            return found
+        said.append(f"GET {path}: {found.why}" if isinstance(found, Silent) else f"GET {path}: nothing")
+    return Silent("; ".join(said) or "this engine has no route that tells its load")
+
+
+def _more(client: Client, paths: Sequence[str]) -> dict[str, Json]:
+    """What these routes say, by path; one that does not answer is left out."""
+    said: dict[str, Json] = {}
+    for path in paths:
+        with suppress(EndpointError):
+            answer = client.get(path)
+            if answer.status == 200:
+                said[path] = answer.document()
+    return said

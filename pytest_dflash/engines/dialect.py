@@ -1,7 +1,9 @@
 """What the rest of the tool asks of an engine.
 
 Law: a Protocol and its values; no engine is named here. A *setting* is named by its flag as the newest
-version spells it, kebab-case, without dashes in front: "speculative-draft-window-size".
+version spells it, kebab-case, without dashes in front: "speculative-draft-window-size". Where a flag's value is
+JSON, each key inside of it is a setting of its own, after a dot and as JSON spells it:
+"speculative-config.num_speculative_tokens".
 """
 
 from __future__ import annotations
@@ -23,6 +25,20 @@ class Settings:
     where: str
     spelled: Mapping[str, str]
     complete: bool = True  # False: settings may be missing (a --config file that could not be read)
+
+    def inside(self, setting: str) -> dict[str, Json]:
+        """The settings whose names begin with this one and a dot, put together as the JSON object that they are."""
+        whole: dict[str, Json] = {}
+        for name in [each for each in self.values if each.startswith(f"{setting}.")]:
+            *outer, last = name[len(setting) + 1 :].split(".")
+            here = whole
+            for key in outer:
+                deeper = here.setdefault(key, {})
+                if not isinstance(deeper, dict):
+                    break
+                here = deeper
+            here[last] = self.values[name]
+        return whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +115,9 @@ class Dialect(Protocol):
     def info_paths(self) -> Sequence[str]:
         """Passive routes to try, in order, for `from_info`."""
 
+    def info_beside(self) -> Sequence[str]:
+        """Passive routes whose answers stand beside in that document, each under its path, where they answer."""
+
     def from_info(self, document: Json) -> Reading[Settings]:
         """The settings that the engine answers over HTTP."""
 
@@ -145,9 +164,10 @@ class Dialect(Protocol):
         """What the start-up is busy with, in a few words, from the newest telling line; "" when nothing tells."""
 
     window_setting: str
-    """The setting that bounds what the draft runner sees."""
+    """The setting that bounds what the draft runner sees; "" where only the drafter's own config does."""
 
     budget_flag: str
+    """The setting that holds the budget: the number of draft nodes, the root excluded, plus the offset."""
     budget_flag_offset: int
 
     @property
@@ -156,7 +176,7 @@ class Dialect(Protocol):
 
     @property
     def folder_flags(self) -> Sequence[str]:
-        """Flags, with their dashes, whose value is the drafter's folder."""
+        """Flags, with their dashes, whose value is the drafter's folder; "--flag.key" also means a key in JSON."""
 
     def native_window(self, drafter_config: Json, version: str | None) -> Reading[int]:
         """The window by the drafter's own config.json: Absent when it has none or this version ignores it."""

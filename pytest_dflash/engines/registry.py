@@ -1,17 +1,49 @@
 """The engines that are known, by name.
 
-Law: names and instances. A new engine is a new package beside `sglang` and a line here.
+Law: names and instances. A new engine is a new package beside `sglang` and a line here, or a package of its own that
+names its class in the entry point group `pytest_dflash.engines`: see docs/engines.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 
 from pytest_dflash.engines.dialect import Dialect
 from pytest_dflash.engines.sglang.dialect import SGLang
+from pytest_dflash.engines.vllm.dialect import VLLM
 from pytest_dflash.errors import UsageError
 
-DIALECTS: dict[str, Dialect] = {"sglang": SGLang()}
+GROUP = "pytest_dflash.engines"
+OWN: Mapping[str, Dialect] = {"sglang": SGLang(), "vllm": VLLM()}
+
+
+@cache
+def dialects() -> Mapping[str, Dialect]:
+    """The engines of this package, and those of other installed packages.
+
+    Raises:
+        UsageError: Another package's engine cannot be loaded, or takes a name that is taken.
+    """
+    found = dict(OWN)
+    for entry in entry_points(group=GROUP):
+        if entry.name in found:
+            raise UsageError(
+                f"two engines are named {entry.name!r}, one of them by {_whose(entry)}; uninstall one"
+            )
+        try:
+            found[entry.name] = entry.load()()
+        except Exception as error:
+            raise UsageError(
+                f"the engine {entry.name!r} of {_whose(entry)} cannot be loaded: {type(error).__name__}: {error}. "
+                "Mend or uninstall it."
+            ) from error
+    return found
+
+
+def _whose(entry: EntryPoint) -> str:
+    return f"the package {entry.dist.name}" if entry.dist else entry.value
 
 
 def dialect(name: str) -> Dialect:
@@ -21,9 +53,9 @@ def dialect(name: str) -> Dialect:
         UsageError: No such engine; the message lists the known ones.
     """
     try:
-        return DIALECTS[name]
+        return dialects()[name]
     except KeyError:
-        known = ", ".join(sorted(DIALECTS))
+        known = ", ".join(sorted(dialects()))
         raise UsageError(
             f"engine = {name!r} is not known; known engines: {known}. Set [service] engine to one of them."
         ) from None
@@ -31,4 +63,4 @@ def dialect(name: str) -> Dialect:
 
 def recognise(argv: Sequence[str]) -> Dialect | None:
     """The engine that a command line starts, wrappers looked through; None when none of the known ones."""
-    return next((one for one in DIALECTS.values() if argv and one.runs(argv)), None)
+    return next((one for one in dialects().values() if argv and one.runs(argv)), None)

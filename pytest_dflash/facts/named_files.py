@@ -29,15 +29,24 @@ show() {
         return
     done
 }
+inside() { # the folder under a key of a JSON object, on one line
+    folder=$(printf '%s\n' "$1" | sed -n 's/.*"'"$2"'"[[:space:]]*:[[:space:]]*"\([^"\\]*\)".*/\1/p')
+    [ -z "$folder" ] || show "$folder" /config.json
+}
 flag=
 while IFS= read -r word; do
     case $word in
-        --*=*) name=${word%%=*} target=${word#*=} ;;
+        -*=*) name=${word%%=*} target=${word#*=} ;;
         *) name=$flag target=$word ;;
     esac
     case $word in -*) flag=$word ;; *) flag= ;; esac
     for known in @FILES@; do [ "$name" != "$known" ] || show "$target" ''; done
-    for known in @FOLDERS@; do [ "$name" != "$known" ] || show "$target" /config.json; done
+    for known in @FOLDERS@; do
+        case $known in
+            "$name") show "$target" /config.json ;;
+            "$name".*) inside "$target" "${known##*.}" ;;
+        esac
+    done
 done <<END
 $argv
 END
@@ -50,7 +59,8 @@ def named_files(file_flags: Sequence[str], folder_flags: Sequence[str]) -> Probe
 
     Args:
         file_flags: Flags (with their dashes) whose value is a text file: its text is read.
-        folder_flags: Flags whose value is a model's folder: its config.json is read.
+        folder_flags: Flags whose value is a model's folder: its config.json is read. `--flag.key` also takes the
+            folder from that key of a flag whose value is JSON.
 
     Returns:
         A probe whose value maps each path, as the command line spells it, to the text. What could not be read

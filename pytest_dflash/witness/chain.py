@@ -162,6 +162,9 @@ class Chain:
         if not isinstance(heard, Value):
             return Witnessed(witness, silenced(heard, "it says nothing of settings"))
         settings, where = heard.value, heard.where or heard.value.where
+        inner = settings.inside(setting)
+        if inner:
+            return Witnessed(witness, Value(inner, where))
         if setting not in settings.values:
             unread = "a file that it names could not be read, and may hold this setting"
             return Witnessed(witness, Absent(where) if settings.complete else Silent(unread, where))

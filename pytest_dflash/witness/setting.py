@@ -36,9 +36,11 @@ def rule(chain: Chain, setting: str) -> Rule:
     """How values of one setting compare, by the dialect; a switch that is off and one that is absent are one."""
     dialect, context = chain.dialect, chain.context
     default = dialect.default(setting)
+    on_by_itself = isinstance(default, Value) and default.value is True
 
     def same(left: Json, right: Json) -> bool:
-        return (off(left) and off(right)) or dialect.same(setting, left, right)
+        neither = off(left) and off(right) and not on_by_itself
+        return neither or dialect.same(setting, left, right)
 
     def rewritten(asked: Json, found: Json) -> bool:
         by_default = asked is None and isinstance(default, Value) and same(default.value, found)

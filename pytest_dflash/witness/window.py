@@ -37,7 +37,13 @@ def window(chain: Chain, tokens: int, via: str, optional: Collection[str] = ()) 
         via: "flag", "native" or "either".
         optional: Witnesses that may be silent.
     """
-    if via == "native":
+    if not chain.dialect.window_setting and via == "flag":
+        return unproven(
+            "the draft window cannot be followed: this engine has no flag for it, the drafter's own config decides",
+            expected=tokens,
+            remedy='expect it by the config: [window] via = "native"',
+        )
+    if via == "native" or not chain.dialect.window_setting:
         return by_config(chain, tokens)
     flag = replace(follow_flag(chain, chain.dialect.window_setting, tokens, optional), param=None)
     if via == "flag" or flag.outcome is Outcome.PASS:
@@ -63,7 +69,7 @@ def window(chain: Chain, tokens: int, via: str, optional: Collection[str] = ()) 
 def by_config(chain: Chain, tokens: int) -> Judgement:
     """Judges the window that the drafter's own config.json gives it."""
     setting = chain.dialect.window_setting
-    readings = chain.readings(setting)
+    readings = chain.readings(setting) if setting else ()
     against = [
         each
         for each in readings
@@ -106,7 +112,8 @@ def by_config(chain: Chain, tokens: int) -> Judgement:
         expected=tokens,
         observed=found,
         cause="The config has no sliding window, has another one, or this engine version ignores it",
-        remedy=f"Set --{setting} to {tokens} in the unit, or serve a drafter whose config.json has the window",
+        remedy=(f"Set --{setting} to {tokens} in the unit, or serve" if setting else "Serve")
+        + " a drafter whose config.json has the window, with an engine version that honours it",
         evidence=(*rows, own),
     )
 

@@ -53,3 +53,14 @@ def sglang_host(real_host_tools: None) -> Iterator[services.Service]:
     )
     with services.sglang() as service:
         yield service
+
+
+@pytest.fixture(scope="session")
+def vllm_host(real_host_tools: None) -> Iterator[services.Service]:
+    """A real host with a real vLLM on the CPU, serving."""
+    stamp = cache() / "engines" / "stamp"
+    _enabled(
+        None if stamp.exists() else f"{stamp.parent} holds no engines: run `make engines` (3.5 GB, 4 minutes)"
+    )
+    with services.vllm() as service:
+        yield service

@@ -74,6 +74,10 @@ class SGLang:
         """/server_info, and its old spelling."""
         return info.PATHS
 
+    def info_beside(self) -> Sequence[str]:
+        """None: /server_info tells all."""
+        return ()
+
     def from_info(self, document: Json) -> Reading[Settings]:
         """The settings that the server answers, with what was changed at run time."""
         return info.settings(document)

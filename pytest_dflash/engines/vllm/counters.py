@@ -1,0 +1,94 @@
+"""vLLM's counters in the text of `/metrics`: how busy it is, and what its drafts were worth.
+
+Law: text in, numbers out; two readings of the same counters make a rate, one does not. The accept length counts
+generated tokens per verify step, the bonus token included, as everywhere here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pytest_dflash.engines.dialect import Load
+from pytest_dflash.facts.reading import Reading, Silent, Value
+
+METRICS = "/metrics"
+_SAMPLE = re.compile(
+    r"^vllm:(?P<name>\w+?)(?:_total)?(?:\{(?P<labels>[^}\n]*)\})? (?P<value>[-+.\w]+)", re.MULTILINE
+)
+_POSITION = re.compile(r'position="(\d+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Drafts:
+    """What was drafted and accepted, all engines together, since the server started or between two readings.
+
+    Attributes:
+        steps: Verify steps that had drafts.
+        drafted: Tokens drafted. accepted: those of them that were kept.
+        per_position: Accepted tokens by position in the draft, the first one 0.
+    """
+
+    steps: float
+    drafted: float
+    accepted: float
+    per_position: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def accept_length(self) -> float | None:
+        """Generated tokens per verify step, the bonus token included; None without any step."""
+        return 1 + self.accepted / self.steps if self.steps > 0 else None
+
+    @property
+    def rates(self) -> Mapping[int, float]:
+        """How often each position of a draft was accepted, 0 to 1."""
+        return {at: n / self.steps for at, n in sorted(self.per_position.items())} if self.steps > 0 else {}
+
+    def since(self, before: Drafts) -> Drafts | None:
+        """What came after an earlier reading; None when the counters began anew in between."""
+        positions = {at: n - before.per_position.get(at, 0) for at, n in self.per_position.items()}
+        gone = Drafts(
+            self.steps - before.steps,
+            self.drafted - before.drafted,
+            self.accepted - before.accepted,
+            positions,
+        )
+        falls = min(gone.steps, gone.drafted, gone.accepted, *positions.values()) < 0
+        return None if falls else gone
+
+
+def _samples(text: str) -> dict[str, list[tuple[str, float]]]:
+    found: dict[str, list[tuple[str, float]]] = {}
+    for match in _SAMPLE.finditer(text):
+        try:
+            number = float(match["value"])
+        except ValueError:
+            continue
+        if math.isfinite(number):
+            found.setdefault(match["name"], []).append((match["labels"] or "", number))
+    return found
+
+
+def drafts(text: str) -> Reading[Drafts]:
+    """The counters of speculative decoding; Silent where the server has none (it does not speculate, or is older)."""
+    samples = _samples(text)
+    names = ("spec_decode_num_drafts", "spec_decode_num_draft_tokens", "spec_decode_num_accepted_tokens")
+    if missing := [name for name in names if name not in samples]:
+        return Silent(f"vllm:{missing[0]} is not among the counters", METRICS)
+    steps, drafted, accepted = (sum(n for _, n in samples[name]) for name in names)
+    positions: dict[int, float] = {}
+    for labels, number in samples.get("spec_decode_num_accepted_tokens_per_pos", ()):
+        if at := _POSITION.search(labels):
+            positions[int(at[1])] = positions.get(int(at[1]), 0.0) + number
+    return Value(Drafts(steps, drafted, accepted, positions), METRICS)
+
+
+def load(text: str) -> Reading[Load]:
+    """Running and waiting requests, all engines together."""
+    samples = _samples(text)
+    running, waiting = samples.get("num_requests_running"), samples.get("num_requests_waiting")
+    if not running or not waiting:
+        return Silent("vllm:num_requests_running is not among the counters (--disable-log-stats?)", METRICS)
+    return Value(Load(*(math.ceil(sum(n for _, n in each)) for each in (running, waiting))), METRICS)
