@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pytest_dflash.checks import Check
 from pytest_dflash.levels import Allowed
 from pytest_dflash.lifecycle.allowance import Allowance, counted
+from pytest_dflash.lifecycle.traffic import filled
 from pytest_dflash.profile.schema import Profile, Tree
 
 PASSIVE_S = 5
@@ -95,6 +96,7 @@ def lines(  # noqa: PLR0913 - one plan, all that it depends on
         "  reads     1 connection, at most 3 commands",
         f"  requests  {cost.requests}, at most {cost.tokens} new tokens",
         f"  restarts  {cost.restarts}{_of_what(cost, profile)}",
+        *(f"  runs      {command} here" for command in commands(cost, profile, host)),
         *(f"  writes    {file}" for file in files(cost, profile, reports)),
         f"  time      about {max(1, round(cost.seconds / 60))} min{_per_start(cost, profile, start)}",
     ]
@@ -125,12 +127,19 @@ def _per_start(cost: Estimate, profile: Profile, start: float) -> str:
 def files(cost: Estimate, profile: Profile, reports: str) -> Sequence[str]:
     """Every file that would be written, there and here."""
     unit = profile.service.unit
-    there = [
-        f"/run/systemd/system/{unit}.d/zzz-dflash-RUN.conf there, taken away again",
-        f"/run/pytest-dflash/{unit}/ there (lock and lease), taken away again",
-    ]
+    there = []
+    if cost.restarts:
+        there.append(f"/run/pytest-dflash/{unit}/ there (lock and lease), taken away again")
+    if cost.reconfigured:
+        there.append(f"/run/systemd/system/{unit}.d/zzz-dflash-RUN.conf there, taken away again")
     here = [f"report.html, junit.xml, findings.json here, in {reports}"] if reports else []
-    return [*(there if cost.reconfigured else ["nothing there"]), *here]
+    return [*(there or ["nothing there"]), *here]
+
+
+def commands(cost: Estimate, profile: Profile, host: str) -> Sequence[str]:
+    """The commands of [traffic], around all that changes the host."""
+    both = (profile.traffic.drain, profile.traffic.undrain) if cost.restarts else ()
+    return [f"`{' '.join(filled(command, host))}`" for command in both if command]
 
 
 def limits(cost: Estimate, allowance: Allowance) -> Sequence[str]:

@@ -83,8 +83,8 @@ def test_budgets_and_topks_cost_a_restart_each_and_one_to_put_back() -> None:
     found = plan(READ, RESTART, BUDGET, BUDGET, tree=TREE, lifecycle={"ready_within_s": 300})
     assert found[4:] == [
         "  restarts  8: 1 as it is, 6 for 3 budgets at 2 top-ks, 1 to put it back",
-        "  writes    /run/systemd/system/engine.service.d/zzz-dflash-RUN.conf there, taken away again",
         "  writes    /run/pytest-dflash/engine.service/ there (lock and lease), taken away again",
+        "  writes    /run/systemd/system/engine.service.d/zzz-dflash-RUN.conf there, taken away again",
         "  writes    report.html, junit.xml, findings.json here, in /tmp/reports",
         "  time      about 40 min, each start 300 s (lifecycle.ready_within_s)",
     ]
@@ -114,3 +114,10 @@ def test_a_plan_that_does_not_fit_its_limits_says_so() -> None:
         "  limit     7205 s are more than --dflash-deadline=600: what does not fit is refused and unproven",
     ]
     assert not [line for line in plan(READ, allowance=limited) if "limit" in line]
+
+
+def test_the_commands_of_the_load_balancer_are_shown_with_the_host_in_them() -> None:
+    traffic = {"drain": ("lbctl", "drain", "{host}"), "undrain": ("lbctl", "undrain", "{host}")}
+    shown = [line for line in plan(RESTART, traffic=traffic) if line.startswith("  runs")]
+    assert shown == ["  runs      `lbctl drain gpu1` here", "  runs      `lbctl undrain gpu1` here"]
+    assert not [line for line in plan(READ, traffic=traffic) if line.startswith("  runs")]

@@ -57,37 +57,15 @@ class Settling:
         now = standing(first)
         settled = Settled(now.phase, first, 0.0, now.why)
         if now.phase.transient:
-            looks = self._looks(first, facts)
-            settled = self.wait(looks)
+            settled = self.wait(_Looks(self, known=facts))
             facts = self.everything()
         return facts, self._proved(facts, settled)
 
     def anew(self, beat: Callable[[], None]) -> Settled:
         """How a unit that was just restarted stands in the end; `beat` is called before each look."""
-        seen: list[Facts] = []
-
-        def look() -> Observation:
-            beat()
-            seen[:] = [self.alive()]
-            return observe(seen[0], self.dialect)
-
-        settled = self.wait(look)
-        return self._proved(seen[0], settled)
-
-    def _looks(self, first: Observation, facts: Facts) -> Callable[[], Observation]:
-        """The looks of a wait, the first one being the one that we have."""
-        count = 0
-
-        def look() -> Observation:
-            nonlocal count
-            count += 1
-            seen_facts = facts if count == 1 else self.alive()
-            seen = first if count == 1 else observe(seen_facts, self.dialect)
-            if not _mute(seen) or count % ASK_AGAIN != 1:
-                return seen
-            return replace(seen, answers=self.answered(seen_facts).answers)
-
-        return look
+        looks = _Looks(self, beat)
+        settled = self.wait(looks)
+        return settled if looks.latest is None else self._proved(looks.latest, settled)
 
     def _proved(self, facts: Facts, settled: Settled) -> Settled:
         """The same, once a passive route has answered: a stopped process keeps its port and its ready line."""
@@ -106,6 +84,29 @@ class Settling:
             return settled
         why = f"{now.why}: {told.why}" if told.why else now.why
         return replace(settled, phase=now.phase, observation=seen, why=why)
+
+
+@dataclass(slots=True)
+class _Looks:
+    """The looks of one wait. `known`: facts that were read already, for the first of them."""
+
+    settling: Settling
+    beat: Callable[[], None] = lambda: None
+    known: Facts | None = None
+    latest: Facts | None = None
+    mute: int = 0
+
+    def __call__(self) -> Observation:
+        """One look; where no log can tell that it serves, the service itself is asked now and then."""
+        self.beat()
+        self.latest, self.known = self.known or self.settling.alive(), None
+        seen = observe(self.latest, self.settling.dialect)
+        if not _mute(seen):
+            return seen
+        self.mute += 1
+        if self.mute % ASK_AGAIN != 1:
+            return seen
+        return replace(seen, answers=self.settling.answered(self.latest).answers)
 
 
 def _mute(seen: Observation) -> bool:
