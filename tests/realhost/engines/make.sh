@@ -76,14 +76,22 @@ rm -rf wheels
 
 ln -sfn "$here/shim" shim
 # Compiles what a server imports, once: where the trees are mounted nobody can write, and each start takes twice as long.
-export SGLANG_USE_CPU_ENGINE=1 TRITON_INTERPRET=1 HF_HUB_OFFLINE=1
-for module in sglang.launch_server sglang.srt.entrypoints.http_server sglang.srt.managers.scheduler \
-    sglang.srt.managers.detokenizer_manager sglang.srt.models.qwen3 sglang.srt.speculative.dflash_worker_v2; do
-    echo "import $module"
-done | "$engines/sglang/bin/python" - >warm-up.log 2>&1 || {
-    cat warm-up.log >&2
-    exit 1
+unset PYTHONDONTWRITEBYTECODE
+export SGLANG_USE_CPU_ENGINE=1 TRITON_INTERPRET=1 HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1
+compile() { # NAME MODULES…
+    name=$1
+    shift
+    for module in "$@"; do
+        echo "import $module"
+    done | "$engines/$name/bin/python" - >warm-up.log 2>&1 || {
+        cat warm-up.log >&2
+        exit 1
+    }
 }
+compile sglang sglang.launch_server sglang.srt.entrypoints.http_server sglang.srt.managers.scheduler \
+    sglang.srt.managers.detokenizer_manager sglang.srt.models.qwen3 sglang.srt.speculative.dflash_worker_v2
+compile vllm vllm.entrypoints.cli.main vllm.entrypoints.openai.api_server vllm.v1.engine.core \
+    vllm.v1.worker.cpu_worker vllm.model_executor.models.qwen3 vllm.model_executor.models.qwen3_dflash
 # What the machine's unprivileged user must read, whatever this shell's umask is.
 chmod -R a+rX vllm sglang src
 printf '%s\n' "$recipe" >stamp
