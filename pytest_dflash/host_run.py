@@ -389,7 +389,8 @@ class HostRun:
     @property
     def touched(self) -> bool:
         """Whether this process asked the host anything."""
-        return self.reach.opened is not None or "_settled" in self.__dict__ or bool(self.carriers)
+        asked = "collector" in self.__dict__ or "_settled" in self.__dict__
+        return self.reach.opened is not None or asked or bool(self.carriers)
 
     def _known_identity(self) -> Identity | None:
         known = self.__dict__.get("_settled")
