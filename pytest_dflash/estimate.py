@@ -139,7 +139,7 @@ def files(cost: Estimate, profile: Profile, reports: str) -> Sequence[str]:
 def commands(cost: Estimate, profile: Profile, host: str) -> Sequence[str]:
     """The commands of [traffic], around all that changes the host."""
     both = (profile.traffic.drain, profile.traffic.undrain) if cost.restarts else ()
-    return [f"`{' '.join(filled(command, host))}`" for command in both if command]
+    return [f"`{' '.join(filled(command, host.partition('/')[0]))}`" for command in both if command]
 
 
 def limits(cost: Estimate, allowance: Allowance) -> Sequence[str]:

@@ -46,15 +46,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add(
         "--dflash-allow",
         metavar="WORDS",
-        help="How far the run may go, comma separated. read: commands that change nothing and passive routes.\n"
-        "probe: also at most 5 short requests. load (default): also sustained requests, held back by\n"
-        "foreign traffic. restart: also restarts the unit. reconfigure: also writes a drop-in under /run\n"
-        "and takes it away again. The last two count only when typed on the command line",
+        help="How far the run may go, comma separated. read: commands that change nothing and passive routes. "
+        "probe: also at most 5 requests of at most 64 new tokens. load (default): also sustained requests, held "
+        "back while requests of others run, unless typed. restart: also restarts the unit, once, when nobody "
+        "else's requests run ([traffic] drain, or --dflash-drained). reconfigure: also writes a drop-in under "
+        "/run, restarts into it and takes it away again; a lease on the host does so if the run dies. The last "
+        "two count only when typed on the command line",
     )
     add(
         "--dflash-plan",
         action="store_true",
-        help="Print every restart, request and file that the run would need, touch nothing, exit 0",
+        help="Print every restart, request, file and the minutes that the run would need, touch nothing, exit 0",
     )
     add(
         "--dflash-write-profile",
@@ -84,20 +86,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--dflash-max-restarts",
         type=int,
         metavar="N",
-        help="At most N restarts of each unit, those that put it back included. A step that does not fit any\n"
+        help="At most N restarts of each unit, those that put it back included. A step that does not fit any "
         "more is refused before it is begun. Default: as many as --dflash-plan prints",
     )
     add(
         "--dflash-deadline",
         type=float,
         metavar="SECONDS",
-        help="When the host must be as it was, counted from the start of the run: no restart is begun whose\n"
+        help="When the host must be as it was, counted from the start of the run: no restart is begun whose "
         "way back would end later. Default: none",
     )
     add(
         "--dflash-drained",
         action="store_true",
-        help="Nobody else uses the host, you vouch for it: restart although requests run or cannot be seen.\n"
+        help="Nobody else uses the host, you vouch for it: restart although requests run or cannot be seen. "
         "Counts only when typed on the command line. Without it, [traffic] drain of the profile, or no traffic",
     )
     parser.addini("dflash_profile", "Paths of profiles, relative to this file", type="paths", default=[])
