@@ -33,7 +33,7 @@ from pytest_dflash.errors import (
     NotServing,
 )
 from pytest_dflash.facts.collector import Collector
-from pytest_dflash.facts.host_facts import ALIVE, ALL, Facts
+from pytest_dflash.facts.host_facts import ALIVE, ALL, PULSE, Facts
 from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.named_files import named_files
 from pytest_dflash.facts.reading import Reading, Silent, Value
@@ -190,6 +190,7 @@ class HostRun:
         return Settling(
             everything=lambda: self._facts(ALL),
             alive=lambda: self._facts(ALIVE, passive=False),
+            pulse=lambda: self._facts(PULSE, passive=False),
             answered=self._answered,
             dialect=self.dialect,
             wait=wait,

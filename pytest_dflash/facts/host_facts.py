@@ -6,7 +6,7 @@ Law: which probes are asked, and under which name a suite finds the answer. No d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from pytest_dflash.facts.disks import DISKS, SHARED_MEMORY, Disk
 from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.journal import JOURNAL, Journal
 from pytest_dflash.facts.kernel import KERNEL, KernelJournal
+from pytest_dflash.facts.newest import NEWEST, continued
 from pytest_dflash.facts.nvidia import DRIVER, GPU_PROCESSES, GPUS, Driver, Gpu, GpuProcess
 from pytest_dflash.facts.packages import PACKAGES, Packages
 from pytest_dflash.facts.platform import CLOCK, KERNEL_COMMAND_LINE, MEMORY, SYSTEM, Clock, Memory, System
@@ -31,6 +32,9 @@ from pytest_dflash.facts.unit_lookup import UNIT_FILES
 ALIVE: tuple[Probe[Any], ...] = (UNIT_PROPERTIES, PROCESSES, JOURNAL, LISTENERS, LISTENER_OWNERS, CLOCK)
 """What tells how the unit stands: asked again and again while it starts. The log comes before the listeners: an
 engine opens its port before it logs that it is ready, so that a ready line without a listener is no mere race."""
+
+PULSE: tuple[Probe[Any], ...] = tuple(NEWEST if probe is JOURNAL else probe for probe in ALIVE)
+"""The same, where the earlier lines of the journal are known."""
 
 ALL: tuple[Probe[Any], ...] = (
     *ALIVE,
@@ -62,12 +66,14 @@ class Facts:
         is_engine: Whether a command line starts the unit's engine.
         port_of: The port that a command line makes the engine listen on.
         named: The probe for the files that the command line names.
+        heard: The journal, where it was put together from several transcripts.
     """
 
     transcript: Transcript
     is_engine: Callable[[Sequence[str]], bool]
     port_of: Callable[[Sequence[str]], int]
     named: Probe[Mapping[str, str]]
+    heard: Reading[Journal] | None = None
 
     @property
     def identity(self) -> Reading[Identity]:
@@ -123,7 +129,12 @@ class Facts:
     @property
     def journal(self) -> Reading[Journal]:
         """The lines of this invocation."""
-        return self.transcript.reading(JOURNAL)
+        return self.heard or self.transcript.reading(JOURNAL)
+
+    def continuing(self, known: Value[Journal]) -> Facts | None:
+        """These facts with the journal known so far and its newest lines; None where they do not fit together."""
+        more = continued(known.value, self.transcript.reading(NEWEST))
+        return None if more is None else replace(self, heard=Value(more, known.where))
 
     @property
     def previous(self) -> Reading[Previous]:

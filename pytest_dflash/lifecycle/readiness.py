@@ -14,7 +14,7 @@ from tenacity import RetryCallState, Retrying, retry_if_result
 
 from pytest_dflash.lifecycle.phase import Observation, Phase, standing
 
-LOOK_EVERY_S, PAUSE_S = 0.8, 0.2
+LOOK_EVERY_S, PAUSE_S = 0.5, 0.1
 """From one look to the next, the look's own time included, so that readiness is noticed within a second; and
 the pause that the host gets in any case."""
 

@@ -36,7 +36,7 @@ class Settling:
 
     Attributes:
         everything: Asks the host for all facts.
-        alive: Asks only for what tells how the unit stands.
+        alive: Asks only for what tells how the unit stands. pulse: likewise, and of the journal for its newest lines.
         answered: Asks the service on a passive route, given where the facts say that it listens.
         dialect: The engine's.
         wait: `wait_until_settled` with the limits of this run.
@@ -44,6 +44,7 @@ class Settling:
 
     everything: Callable[[], Facts]
     alive: Callable[[], Facts]
+    pulse: Callable[[], Facts]
     answered: Callable[[Facts], Answered]
     dialect: Dialect
     wait: Callable[[Callable[[], Observation]], Settled] = field(
@@ -99,7 +100,7 @@ class _Looks:
     def __call__(self) -> Observation:
         """One look; where no log can tell that it serves, the service itself is asked now and then."""
         self.beat()
-        self.latest, self.known = self.known or self.settling.alive(), None
+        self.latest, self.known = self.known or self._read(), None
         seen = observe(self.latest, self.settling.dialect)
         if not _mute(seen):
             return seen
@@ -107,6 +108,15 @@ class _Looks:
         if self.mute % ASK_AGAIN != 1:
             return seen
         return replace(seen, answers=self.settling.answered(self.latest).answers)
+
+    def _read(self) -> Facts:
+        """The facts of this moment; of the journal only what is new, where the rest was heard."""
+        heard = self.latest.journal if self.latest else None
+        if isinstance(heard, Value):
+            found = self.settling.pulse().continuing(heard)
+            if found is not None:
+                return found
+        return self.settling.alive()
 
 
 def _mute(seen: Observation) -> bool:

@@ -71,17 +71,17 @@ def test_what_is_ready_already_is_not_waited_for() -> None:
     assert (settled.phase, settled.waited_s, clock.slept) == (Phase.READY, 0.0, [])
 
 
-@pytest.mark.parametrize("look_s", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("look_s", [0.0, 0.1, 0.4])
 def test_readiness_is_noticed_within_a_second(look_s: float) -> None:
     clock = Clock([LOADING] * 12 + [READY], look_s)
     assert clock.wait().phase is Phase.READY
-    assert clock.slept == pytest.approx([0.8 - look_s] * 12)
+    assert clock.slept == pytest.approx([0.5 - look_s] * 12)
 
 
 def test_a_host_that_answers_slowly_gets_a_pause_between_two_looks() -> None:
     clock = Clock([LOADING] * 3 + [READY], look_s=2.0)
     clock.wait()
-    assert clock.slept == [0.2] * 3
+    assert clock.slept == [0.1] * 3
 
 
 @pytest.mark.parametrize(
@@ -163,14 +163,14 @@ def test_a_stuck_start_is_not_waited_for_to_the_end() -> None:
 def test_a_start_that_stops_moving_in_the_middle_is_stuck_from_there() -> None:
     moving = [replace(LOADING, progress=f"shards {number}/64") for number in range(50)]
     settled = Clock(moving).wait(timeout_s=3600.0, stuck_s=60.0)
-    assert settled.waited_s == pytest.approx(49 * 0.8 + 60.0)
+    assert settled.waited_s == pytest.approx(49 * 0.5 + 60.0)
 
 
 @pytest.mark.parametrize(
     "moving",
     [
-        [replace(LOADING, progress=f"shards {number}") for number in range(1000)],
-        [replace(LOADING, newest_us=number) for number in range(1000)],
+        [replace(LOADING, progress=f"shards {number}") for number in range(2000)],
+        [replace(LOADING, newest_us=number) for number in range(2000)],
     ],
     ids=["progress", "lines"],
 )
