@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pytest_dflash.checks import Check
 from pytest_dflash.levels import Allowed
 from pytest_dflash.lifecycle.allowance import Allowance, counted
+from pytest_dflash.lifecycle.changing import cells
 from pytest_dflash.lifecycle.traffic import filled
-from pytest_dflash.profile.schema import Profile, Tree
+from pytest_dflash.profile.schema import Profile
 
 PASSIVE_S = 5
 """Rough seconds for reading a host and asking its passive routes."""
@@ -47,11 +48,6 @@ def start_s(profile: Profile, ready_timeout_s: float) -> float:
     return profile.lifecycle.ready_within_s or ready_timeout_s
 
 
-def cells(tree: Tree) -> int:
-    """How many settings of the draft tree are visited, each with one restart."""
-    return len(tree.budgets) * max(1, len(tree.topks))
-
-
 def estimate(chosen: Iterable[Check], allowed: Allowed, profile: Profile, ready_timeout_s: float) -> Estimate:
     """The cost of the checks; a restart is shared by all checks that need one."""
     chosen = list(chosen)
@@ -59,7 +55,8 @@ def estimate(chosen: Iterable[Check], allowed: Allowed, profile: Profile, ready_
     requests = sum(each.requests for each in running)
     restarts = max((each.restarts for each in running if each.level != "reconfigure"), default=0)
     visits = any(each.level == "reconfigure" for each in running)
-    reconfigured = cells(profile.tree) + 1 if visits and profile.tree.budgets else 0
+    reconfigured = len(cells(profile.tree)) + 1 if visits and profile.tree.budgets else 0
+    waits = {"lifecycle.stays_up": profile.lifecycle.stays_up_s}
     loading = sum(load.time_budget_s for load in profile.throughput)
     loads = any(each.area == "throughput" for each in running)
     return Estimate(
@@ -72,7 +69,7 @@ def estimate(chosen: Iterable[Check], allowed: Allowed, profile: Profile, ready_
         seconds=PASSIVE_S
         + requests * PER_REQUEST_S
         + (loading if loads else 0)
-        + sum(each.seconds for each in running)
+        + sum(waits.get(each.name, each.seconds) for each in running)
         + (restarts + reconfigured) * start_s(profile, ready_timeout_s),
     )
 
