@@ -46,7 +46,16 @@ class Recipe:
 
 HOST = Recipe(
     "host",
-    ("systemd", "dbus", "openssh-server", "python3", "procps", "iproute2", "sudo"),
+    (
+        "systemd",
+        "dbus",
+        "openssh-server",
+        "python3",
+        "procps",
+        "iproute2",
+        "sudo",
+        "libnuma1",
+    ),  # the last one for vLLM
     USERS + QUIET,
 )
 # What the project asks of a new machine, and a person without rights.
