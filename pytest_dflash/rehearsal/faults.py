@@ -195,6 +195,19 @@ _ALL = (
         "the drop-in of a run that was killed is still there",
         before=_drop_in_of_a_dead_run,
     ),
+    Fault(
+        "foreign-traffic",
+        "restart",
+        (
+            "lifecycle.restarts",
+            "lifecycle.ready_in_time",
+            "lifecycle.window_after_restart",
+            "lifecycle.flags_after_restart",
+            "lifecycle.stays_up",
+        ),
+        "requests of others run on the host, so that it is not restarted",
+        before=_switch(foreign_requests=3),
+    ),
 )  # fmt: skip
 
 FAULTS: Mapping[str, Fault] = {fault.name: fault for fault in _ALL}

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_dflash.levels import CHANGING
 from pytest_dflash.rehearsal.faults import FAULTS
 
 pytestmark = pytest.mark.slow
@@ -60,7 +61,8 @@ def test_the_healthy_rehearsal_is_accepted_without_a_single_red_check(tmp_path: 
 @pytest.mark.parametrize("name", list(FAULTS))
 def test_a_fault_turns_exactly_its_named_checks_red(name: str, tmp_path: Path) -> None:
     fault = FAULTS[name]
-    document = run(tmp_path, f"--dflash-fault={name}")
+    allow = [f"--dflash-allow={fault.level}"] if fault.level in CHANGING else []
+    document = run(tmp_path, f"--dflash-fault={name}", *allow)
     red = noticed(document)
     named = {check.partition("[")[0] for check in fault.checks}
     assert {each.partition("[")[0] for each in red} == named
@@ -70,3 +72,27 @@ def test_a_fault_turns_exactly_its_named_checks_red(name: str, tmp_path: Path) -
         assert {each for each in red if each.startswith(f"{check}[")} <= only_with
     assert document["run"]["exit_code"] in {1, 10}
     assert document["run"]["faults"] == [name]
+
+
+def test_a_host_with_foreign_requests_is_not_restarted_and_says_why(tmp_path: Path) -> None:
+    document = run(tmp_path, "--dflash-fault=foreign-traffic", "--dflash-allow=restart", "-k", "makes_a_new")
+    (finding,) = document["findings"]
+    assert finding["outcome"] == "unproven"
+    assert finding["summary"].startswith(
+        "foreign_traffic: requests that are not ours: 3 running and 0 queued (GET /v1/loads); rehearsal was not touched."
+    )
+    assert document["hosts"][0]["changed"] is False
+
+
+def test_a_person_may_vouch_for_a_host_with_foreign_requests(tmp_path: Path) -> None:
+    document = run(
+        tmp_path,
+        "--dflash-fault=foreign-traffic",
+        "--dflash-allow=restart",
+        "--dflash-drained",
+        "--dflash-ready-timeout=30",
+        "-k",
+        "makes_a_new",
+    )
+    assert [finding["outcome"] for finding in document["findings"]] == ["pass"]
+    assert document["hosts"][0]["changed"] is True

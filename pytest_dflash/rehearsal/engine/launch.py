@@ -35,6 +35,7 @@ def main(argv: Sequence[str]) -> int:
     if wrong.window_dropped:
         warnings.append(arguments.window_warning(fields["speculative_algorithm"]))
     engine = Engine(Scheduler(fields, Parrot()), argv, wrong)
+    engine.scheduler.counters.running = wrong.foreign_requests
     workers.start(fields)
     signal.signal(signal.SIGTERM, _on_terminate(engine))
     server = _start(engine, warnings)

@@ -22,6 +22,7 @@ class Mischief:
         window_dropped: The draft runner is built without the window, whatever the arguments say.
         dies_inside: After start-up the listening socket is gone, the process stays.
         completions: "" for healthy; "hang" answers nothing; "error" answers 500; "cut" ends streams early.
+        foreign_requests: How many requests of somebody else run all the time.
     """
 
     load_seconds: float = 0.0
@@ -29,6 +30,7 @@ class Mischief:
     window_dropped: bool = False
     dies_inside: bool = False
     completions: str = ""
+    foreign_requests: int = 0
 
 
 def read(folder: Path) -> Mischief:
