@@ -44,7 +44,7 @@ def host_run(
 @pytest.fixture(scope="session")
 def host(host_run: HostRun) -> Any:
     """Testinfra's Host, over the one connection of this run."""
-    return host_run.reach.connection.host
+    return host_run.collector.connection.host
 
 
 @pytest.fixture(scope="session")

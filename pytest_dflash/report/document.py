@@ -71,13 +71,18 @@ def from_json(document: Mapping[str, Any]) -> Finding:
 def cleaned(value: Any, redact: Callable[[str], str]) -> Json:
     """A value as strict JSON: secrets masked, lone surrogates replaced, what JSON cannot say as text."""
     if isinstance(value, str):
-        return redact(value).encode("utf-8", "replace").decode("utf-8")
+        return text(value, redact)
     if isinstance(value, Mapping):
-        return {str(key): cleaned(each, redact) for key, each in value.items()}
+        return {text(str(key), redact): cleaned(each, redact) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [cleaned(each, redact) for each in value]
     if isinstance(value, float) and (value != value or value in {float("inf"), float("-inf")}):  # noqa: PLR0124 - NaN
         return str(value)
     if value is None or isinstance(value, (bool, int, float)):
         return value
-    return redact(str(value))
+    return text(str(value), redact)
+
+
+def text(value: str, redact: Callable[[str], str]) -> str:
+    """A text that is valid UTF-8 and holds no secret."""
+    return redact(value).encode("utf-8", "replace").decode("utf-8")
