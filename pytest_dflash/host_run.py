@@ -89,6 +89,7 @@ class HostRun:
     carriers: dict[str, str] = field(default_factory=dict)
     unreachable: bool = False
     url: str | None = None
+    url_of: int = 0
     known: Identity | None = None
     services: list[Service] = field(default_factory=list)
 
@@ -174,7 +175,7 @@ class HostRun:
         for name in RENEWED:
             self.__dict__.pop(name, None)
 
-    def _wait_anew(self, beat: Callable[[], None], before: str | None) -> Settled:
+    def _wait_anew(self, beat: Callable[[], object], before: str | None) -> Settled:
         """Waits for the process that a restart has made; its facts are read when they are asked for."""
         self.renew()
         self.allowance.restarted()
@@ -214,13 +215,8 @@ class HostRun:
 
     def _port(self, argv: Any) -> int:
         port = self.dialect.from_argv(argv, {}, None).values.get("port")
-        return (
-            port
-            if isinstance(port, int)
-            else int(port)
-            if isinstance(port, str) and port.isdigit()
-            else self.dialect.default_port()
-        )
+        known = isinstance(port, int) or (isinstance(port, str) and port.isdigit())
+        return int(port) if known else int(self.dialect.default_port())
 
     @property
     def facts(self) -> Facts:
@@ -252,9 +248,10 @@ class HostRun:
         return Client(url, key=key, ca_file=endpoint.ca_file, served_model=model, deadline_s=deadline_s)
 
     def _url(self, facts: Facts) -> str:
-        """Where the service is asked: found once, since a tunnel is opened for it where it must be."""
-        if self.url is None:
-            self.url = self.profile.endpoint.url or self._found(facts)
+        """Where the service is asked: found once a connection, since a tunnel may have to be opened for it."""
+        made = self.reach.connection.connections
+        if self.url is None or self.url_of != made:
+            self.url, self.url_of = self.profile.endpoint.url or self._found(facts), made
         return self.url
 
     def _found(self, facts: Facts) -> str:

@@ -95,7 +95,7 @@ class Controller:
 
     collector: Collector
     dialect: Any
-    wait: Callable[[Callable[[], None], str | None], Settled]
+    wait: Callable[[Callable[[], object], str | None], Settled]
     run: str
     who: str
     lease_s: float
@@ -232,7 +232,7 @@ class Controller:
     def _put_back(self) -> None:
         before = self._before
         assert before is not None
-        back = self._restarted("put back", lease.PUT_BACK, "wait again")
+        back = self._restarted("put back", lease.PUT_BACK, "wait again", self._renew)
         if not back.ready:
             raise NotPutBack(f"it does not serve as it did: {back.settled.why}")
         after = fingerprint.read(self._collect("compare"))
@@ -264,10 +264,19 @@ class Controller:
                 self.tell(str(error))
 
     def beat(self) -> None:
-        """Renews lease and lock when a quarter of their time is over."""
-        if self._held and self.clock() - self._renewed > self.lease_s / 4:
-            self._send('[ ! -d "$STATE" ] || renew')
-            self._renewed = self.clock()
+        """Renews lease and lock when a quarter of their time is over.
+
+        Raises:
+            Refused: It was too late: the host has put itself back.
+        """
+        if not self._renew():
+            raise Refused(f"the lease on {self.unit} ran out before it was renewed; the host was put back")
+
+    def _renew(self) -> bool:
+        if not self._held or self.clock() - self._renewed <= self.lease_s / 4:
+            return True
+        self._renewed = self.clock()
+        return self._send(lease.BEAT).rc == 0
 
     def _hold(self) -> None:
         if self.broken:
@@ -278,8 +287,7 @@ class Controller:
             with ExitStack() as stack:
                 stack.enter_context(self.apart())
                 self._apart = stack.pop_all()
-        script = f"WHO={shlex.quote(self.who)}\n{lock.ACQUIRE}"
-        reply = self._step("lock", script)
+        reply = self._step("lock", lock.ACQUIRE)
         if reply.rc == lock.HELD:
             holder = lock.holder(reply.text)
             if not holder.stale:
@@ -291,7 +299,7 @@ class Controller:
                 )
             self.tell(f"{self.unit}: an earlier run died ({holder}); what it left is put back")
             self._send(lease.RECOVER, STOP_S)
-            reply = self._step("lock", script)
+            reply = self._step("lock", lock.ACQUIRE)
         if reply.rc:
             raise Refused(f"no lock on {self.unit}: {said(reply)} Is it root there? `--sudo` may help")
         self._held, self._renewed = True, self.clock()
@@ -312,14 +320,16 @@ class Controller:
             self._before = found
         return self._before
 
-    def _restarted(self, step: str, script: str, waiting: str) -> Restart:
+    def _restarted(
+        self, step: str, script: str, waiting: str, beat: Callable[[], object] | None = None
+    ) -> Restart:
         begun = self.clock()
         reply = self._step(step, script, STOP_S)
         told = dict(line.split("=", 1) for line in reply.text.splitlines() if "=" in line)
         if reply.rc and "after" not in told:
             raise NotPutBack(f"`{step}` failed: {said(reply)}")
         self.tell(f"{self.unit}: {waiting}")
-        settled = self.wait(self.beat, told.get("before"))
+        settled = self.wait(beat or self.beat, told.get("before"))
         at = told.get("at", "")
         return Restart(
             before=told.get("before", ""),
@@ -352,7 +362,7 @@ class Controller:
         return self.collector.connection.run(f"R={root}\n{self._head()}{script}", deadline_s)
 
     def _head(self) -> str:
-        return lease.preamble(self.unit, self.run, self.drop_in, self.lease_s)
+        return lease.preamble(self.unit, self.run, self.who, self.drop_in, self.lease_s)
 
     def _left(self, error: BaseException) -> str:
         by_hand = f"rm -f {self.drop_in}; systemctl daemon-reload; systemctl restart {self.unit}"

@@ -19,21 +19,23 @@ def name(unit: str) -> str:
     return f"dflash-lease-{unit.removesuffix('.service').replace('@', '_')}.service"
 
 
-def preamble(unit: str, run: str, drop_in: str, lease_s: float) -> str:
+def preamble(unit: str, run: str, who: str, drop_in: str, lease_s: float) -> str:
     """Variables and functions that every script here begins with.
 
     Args:
         unit: Whose command is changed.
         run: The run's own name.
+        who: As the lock names its holder; a lock of somebody else is never touched.
         drop_in: The drop-in's path, without the prefix of a rehearsal.
         lease_s: Seconds from each renewal on.
     """
     q = shlex.quote
     return f"""\
 LC_ALL=C.UTF-8 PATH="${{PATH:-/usr/bin:/bin}}:/usr/sbin:/sbin"; export LC_ALL PATH
-UNIT={q(unit)} RUN={q(run)} LEASE={q(name(unit))} STATE="$R"{q(f"{FOLDER}/{unit}")} DROPIN="$R"{q(drop_in)}
+UNIT={q(unit)} RUN={q(run)} WHO={q(who)} LEASE={q(name(unit))} STATE="$R"{q(f"{FOLDER}/{unit}")} DROPIN="$R"{q(drop_in)}
 now() {{ read -r up _ <"$R/proc/uptime" && echo "${{up%%.*}}"; }}
-renew() {{ echo $(($(now) + {max(1, round(lease_s))})) >"$STATE/until.new" && mv "$STATE/until.new" "$STATE/until"; }}
+mine() {{ [ "$(cat "$STATE/who" 2>/dev/null)" = "$WHO" ]; }}
+renew() {{ mine && echo $(($(now) + {max(1, round(lease_s))})) >"$STATE/until.new" && mv "$STATE/until.new" "$STATE/until"; }}
 invocation() {{ systemctl show -p InvocationID --value -- "$UNIT"; }}
 take_away() {{
     for file in "${{DROPIN%/*}}"/zzz-dflash-*.conf; do
@@ -52,7 +54,7 @@ keep() {{ invocation >"$STATE/before.new" && mv "$STATE/before.new" "$STATE/befo
 
 RESTORE = r"""
 while read -r until <"$STATE/until" && [ "$(now)" -lt "$until" ]; do sleep 1; done
-[ -d "$STATE" ] || exit 0
+mine || exit 0
 echo "run $RUN did not renew its lease: $UNIT is put back"
 take_away || { echo "the drop-in could not be taken away: $DROPIN"; exit 1; }
 if [ "$(invocation)" != "$(cat "$STATE/before")" ]; then
@@ -105,15 +107,18 @@ printf 'after=%s\\n' "$(invocation)"
 exit $code
 """
 PUT_BACK = """
-if [ ! -d "$STATE" ] && [ ! -e "$DROPIN" ]; then echo unmoved=yes; exit 0; fi
-[ ! -d "$STATE" ] || renew
+if ! mine && [ ! -e "$DROPIN" ]; then echo unmoved=yes; exit 0; fi
+if mine; then renew; fi
 take_away || exit 73
 if [ "$(invocation)" = "$(cat "$STATE/before" 2>/dev/null)" ]; then echo unmoved=yes; exit 0; fi
 """ + RESTART.replace("\nrenew || exit 73\n", "").replace(
-    "exit $code", '[ $code != 0 ] || [ ! -d "$STATE" ] || keep\nexit $code'
+    "exit $code", "[ $code != 0 ] || ! mine || keep\nexit $code"
 )
 """As RESTART, with the drop-in taken away first; afterwards the lease has nothing left to restart. Where lock and
 drop-in are gone (the lease came first, or the host was rebooted) nothing is left to do."""
+
+BEAT = "renew\n"
+"""Fails where the lock is no longer this run's: the lease came first."""
 
 RECOVER = """
 [ -s "$STATE/restore.sh" ] || { rm -rf "$STATE"; exit 0; }

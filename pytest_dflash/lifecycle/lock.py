@@ -56,7 +56,13 @@ rm -rf "$STATE"
 exit 73
 """
 
-RELEASE = 'systemctl stop -- "$LEASE" 2>/dev/null\nrm -rf "$STATE"\nrmdir "${STATE%/*}" 2>/dev/null\nexit 0\n'
+RELEASE = r"""
+mine || exit 0
+systemctl stop -- "$LEASE" 2>/dev/null
+rm -rf "$STATE"
+rmdir "${STATE%/*}" 2>/dev/null
+exit 0
+"""
 
 
 def holder(said: str) -> Holder:

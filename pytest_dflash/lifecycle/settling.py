@@ -62,7 +62,7 @@ class Settling:
             facts = self.everything()
         return facts, self._proved(facts, settled)
 
-    def anew(self, beat: Callable[[], None]) -> Settled:
+    def anew(self, beat: Callable[[], object]) -> Settled:
         """How a unit that was just restarted stands in the end; `beat` is called before each look."""
         looks = _Looks(self, beat)
         settled = self.wait(looks)
@@ -92,7 +92,7 @@ class _Looks:
     """The looks of one wait. `known`: facts that were read already, for the first of them."""
 
     settling: Settling
-    beat: Callable[[], None] = lambda: None
+    beat: Callable[[], object] = lambda: None
     known: Facts | None = None
     latest: Facts | None = None
     mute: int = 0

@@ -46,7 +46,7 @@ class Bench:
         collector = Collector(local_connection(self.host.root, self.host.bin), self.host.unit)
         named = named_files(SGLANG.file_flags, SGLANG.folder_flags)
 
-        def wait(beat: Callable[[], None], before: str | None) -> Settled:
+        def wait(beat: Callable[[], object], before: str | None) -> Settled:
             def look() -> Observation:
                 beat()
                 facts = Facts(
@@ -286,3 +286,24 @@ def test_what_others_do_not_allow_touches_nothing(bench: Bench) -> None:
         controller.restart()
     controller.close()
     assert (bench.prop("InvocationID"), bench.leftovers, controller.changed) == (invocation, [], False)
+
+
+def test_a_run_whose_lease_came_first_touches_nobody_elses_lock(bench: Bench) -> None:
+    before, first, second = bench.state(), bench.controller(), bench.controller("r2")
+    first.apply({WINDOW: 1024})
+    state = bench.host.root / "run/pytest-dflash" / bench.host.unit
+    (state / "until").write_text("0\n")
+    deadline = time.monotonic() + 15
+    while state.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    second._hold()
+    first.clock = lambda: time.monotonic() + FIRST_LEASE_S
+    with pytest.raises(Refused) as refused:
+        first.beat()
+    assert "ran out before it was renewed" in str(refused.value)
+    first.close()
+    assert (bench.state(), first.restored) == (before, True)
+    assert "run r2" in (state / "who").read_text()
+    second.close()
+    assert bench.leftovers == []

@@ -80,13 +80,13 @@ def test_whatever_a_lock_says_is_read(said: str) -> None:
     "body", [lock.ACQUIRE, lock.RELEASE, lease.RESTORE, lease.RESTART, lease.PUT_BACK, lease.RECOVER]
 )
 def test_every_script_is_sh(body: str) -> None:
-    head = lease.preamble(UNIT, "r1", dropin.path(UNIT, "r1"), 30)
+    head = lease.preamble(UNIT, "r1", "alice's laptop", dropin.path(UNIT, "r1"), 30)
     for script in (head + body, lease.arm(head), head + lease.write("[Service]\n")):
         subprocess.run(["/bin/sh", "-n"], input=script.encode(), check=True)
 
 
 def test_nothing_under_etc_is_ever_written() -> None:
-    head = lease.preamble(UNIT, "r1", dropin.path(UNIT, "r1"), 30)
+    head = lease.preamble(UNIT, "r1", "alice's laptop", dropin.path(UNIT, "r1"), 30)
     everything = (
         lease.arm(head) + lease.write("") + lock.ACQUIRE + lease.RESTART + lease.PUT_BACK + lease.RECOVER
     )
