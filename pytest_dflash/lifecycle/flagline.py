@@ -7,6 +7,7 @@ Source: systemd.service(5), "Command lines"; systemd.syntax(7), "Quoting".
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -164,7 +165,15 @@ class _Line:
         at = 0
         while at < len(words):
             name, equals, text = words[at].removeprefix("--").partition("=")
-            if not words[at].startswith("--") or self.dialect.setting(name, self.version) not in wanted:
+            setting = self.dialect.setting(name, self.version)
+            inside = {key: wanted[key] for key in wanted if key.startswith(f"{setting}.")}
+            if inside and words[at].startswith("--"):
+                document = text if equals else next(iter(words[at + 1 : at + 2]), "")
+                kept += [f"--{name}", spell(_keyed(document, setting, inside))]
+                wanted = {key: change for key, change in wanted.items() if key not in inside}
+                at += 1 if equals else 2
+                continue
+            if not words[at].startswith("--") or setting not in wanted:
                 kept.append(raw[at])
                 at += 1
                 continue
@@ -177,7 +186,7 @@ class _Line:
                 raise Refused(
                     f"--{name} has its value from a variable ({values[0]}); change the variable instead"
                 )
-            spelled[self.dialect.setting(name, self.version)] = name
+            spelled[setting] = name
             at += 1 if equals else 1 + len(values)
         for setting, (name, value) in wanted.items():
             if value is None or value is False:
@@ -189,6 +198,23 @@ class _Line:
             if value is not True:
                 kept.append(spell(str(value)))
         return kept
+
+
+def _keyed(text: str, setting: str, changes: Mapping[str, tuple[str, Change]]) -> str:
+    """JSON with some of its keys changed, the first level only; None takes a key out."""
+    try:
+        document = json.loads(text)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise Refused(f"--{setting} is no JSON object whose keys could be changed: {text}")
+    for name, (_, value) in changes.items():
+        key = name.removeprefix(f"{setting}.")
+        if "." in key:
+            raise Refused(f"{name} lies deeper in the JSON of --{setting} than is changed with certainty")
+        document.pop(key.replace("_", "-"), None)
+        document[key] = value
+    return json.dumps({key: value for key, value in document.items() if value is not None})
 
 
 def _values(words: Sequence[str]) -> list[str]:

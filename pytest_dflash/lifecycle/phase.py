@@ -124,6 +124,11 @@ def _ended(o: Observation) -> str:
     return ending(o.exit_meaning, o.result, start_limit=o.start_limit)
 
 
+def _told_last(o: Observation) -> str:
+    """The last that its log told, where nobody stopped it: a server may end with status 0 after its engine died."""
+    return f"; its log ends with: {o.progress}" if o.progress and o.stopped_by_request is not True else ""
+
+
 def _port(o: Observation) -> str:
     return f"port {o.port}" if o.port else "the engine's port"
 
@@ -173,7 +178,7 @@ TABLE: tuple[Row, ...] = (
     Row(
         Phase.NOT_RUNNING,
         lambda o: o.active_state in {"inactive", "maintenance"},
-        lambda o: f"it is {o.active_state}{_ended(o)}",
+        lambda o: f"it is {o.active_state}{_ended(o)}{_told_last(o)}",
     ),
     Row(
         Phase.STARTING,

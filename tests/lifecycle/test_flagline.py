@@ -114,3 +114,46 @@ def test_any_words_come_back_as_they_were(words: list[str], prefixes: str) -> No
 @given(WORDS)
 def test_a_quoted_word_is_one_line(word: str) -> None:
     assert not set(quoted(word)) & set("\n\r")
+
+
+VLLM_LINE = """/opt/venv/bin/vllm serve M --speculative-config '{"method": "dflash", "num_speculative_tokens": 7}' --port 1"""
+BUDGET = "speculative-config.num_speculative_tokens"
+
+
+def test_a_key_inside_of_a_json_flag_is_changed_where_it_stands() -> None:
+    command = rewritten(loaded(VLLM_LINE), {BUDGET: 3}, dialect("vllm"))
+    assert command.argv[3:] == (
+        "--speculative-config",
+        '{"method": "dflash", "num_speculative_tokens": 3}',
+        "--port",
+        "1",
+    )
+    assert loaded(exec_start(command)).argv == command.argv
+
+
+def test_a_key_is_taken_out_and_added() -> None:
+    command = rewritten(loaded(VLLM_LINE.replace("tokens", "others")), {BUDGET: 3}, dialect("vllm"))
+    assert command.argv[4] == '{"method": "dflash", "num_speculative_others": 7, "num_speculative_tokens": 3}'
+    command = rewritten(loaded(VLLM_LINE), {BUDGET: None}, dialect("vllm"))
+    assert command.argv[4] == '{"method": "dflash"}'
+
+
+def test_a_dotted_key_is_changed() -> None:
+    line = "/opt/venv/bin/vllm serve M --speculative-config.method dflash --speculative-config.num_speculative_tokens=7"
+    command = rewritten(loaded(line), {BUDGET: 3}, dialect("vllm"))
+    assert command.argv[3:] == ("--speculative-config.method", "dflash", f"--{BUDGET}", "3")
+
+
+@pytest.mark.parametrize(
+    "line,why",
+    [
+        (
+            "/opt/venv/bin/vllm serve M --speculative-config $SPEC",
+            r"is no JSON object whose keys could be changed: \$SPEC",
+        ),
+        (VLLM_LINE.replace("--speculative-config", "-sc"), "would move speculative-config.method too"),
+    ],
+)
+def test_json_that_is_not_certain_is_refused(line: str, why: str) -> None:
+    with pytest.raises(Refused, match=why):
+        rewritten(loaded(line), {BUDGET: 3}, dialect("vllm"))
