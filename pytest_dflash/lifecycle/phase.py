@@ -239,13 +239,19 @@ TABLE: tuple[Row, ...] = (
     ),
     Row(
         Phase.ACTIVE_NOT_SERVING,
-        lambda o: o.ready_line is not None and o.completes is False,
-        lambda o: f"it logged that it is ready, and a short completion on {_port(o)} came out wrong",
+        lambda o: o.completes is False and (o.ready_line is not None or o.answers is True),
+        lambda o: (
+            f"it {'logged that it is ready' if o.ready_line else 'answers'}, "
+            f"and a short completion on {_port(o)} came out wrong"
+        ),
     ),
     Row(
         Phase.READY,
         lambda o: (
-            o.port_open is not False and o.answers is True and (o.ready_line is not None or not o.log_heard)
+            o.port_open is not False
+            and o.owner_in_unit is not False
+            and o.answers is True
+            and (o.ready_line is not None or not o.log_heard)
         ),
         lambda o: f"{_port(o)} answers{_identity(o)}",
     ),
