@@ -90,6 +90,15 @@ def endpoint_dead(host: StandInHost) -> None:
         urllib.request.urlopen(f"{url}/v1/completions", data=b'{"prompt": "x"}', timeout=5)
 
 
+def left_behind(host: StandInHost) -> None:
+    assert "zzz-dflash-0badcafe.conf" in prop(host, "DropInPaths")
+
+
+def foreign_traffic(host: StandInHost) -> None:
+    found = json.load(urllib.request.urlopen(f"http://127.0.0.1:{host.port}/v1/loads", timeout=5))
+    assert found["loads"][0]["num_running_reqs"] == 3
+
+
 SHOWS: Mapping[str, Callable[[StandInHost], None]] = {
     "stale-journal": stale_journal,
     "nothing-logged-yet": nothing_logged_yet,
@@ -101,6 +110,8 @@ SHOWS: Mapping[str, Callable[[StandInHost], None]] = {
     "package-version": package_version,
     "gpu-missing": gpu_missing,
     "endpoint-dead": endpoint_dead,
+    "left-behind": left_behind,
+    "foreign-traffic": foreign_traffic,
 }
 
 
