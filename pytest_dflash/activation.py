@@ -124,7 +124,7 @@ class Progress:
         self.told = ""
 
     def __call__(self, line: str) -> None:
-        """Says what the unit is doing, with the seconds since the wait began."""
+        """Says what the unit is doing, with the seconds since the first news of this host."""
         manager = self.config.pluginmanager
         reporter, capture = manager.getplugin("terminalreporter"), manager.getplugin("capturemanager")
         if self.begun is None:

@@ -348,6 +348,8 @@ def test_out_of_every_phase_that_is_waited_in_there_is_a_way(seen: Observation) 
 
 
 def test_a_server_that_ended_by_itself_is_told_with_what_its_log_ends() -> None:
-    ended = replace(LOADING, active_state="inactive", sub_state="dead", exit_meaning="", progress="the engine core died")
+    ended = replace(
+        LOADING, active_state="inactive", sub_state="dead", exit_meaning="", progress="the engine core died"
+    )
     assert standing(ended).why == "it is inactive; its log ends with: the engine core died"
     assert standing(replace(ended, stopped_by_request=True)).why == "it is inactive"
