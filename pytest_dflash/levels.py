@@ -66,7 +66,7 @@ def parse(text: str | None, typed: Iterable[str]) -> Allowed:
     for word in words:
         if word not in MEANING:
             near = get_close_matches(word, MEANING, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = f"; did you mean {near[0]}?" if near else "."
             raise UsageError(f"--dflash-allow: {word!r} is unknown{hint} Allowed are {', '.join(MEANING)}")
         if word in CHANGING and word not in typed:
             raise UsageError(

@@ -30,6 +30,8 @@ OTHERS_CODE = frozenset({*BY_ITSELF, pytest.ExitCode.NO_TESTS_COLLECTED})
 STOPPED_BY_XDIST = "stopping after"
 """How xdist's interruption by -x and --maxfail begins: an end that was asked for, not a Ctrl-C."""
 
+UNREACHABLE = 11
+
 
 @dataclass
 class RunOutcome:
@@ -167,7 +169,14 @@ class RunOutcome:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
         """Puts verdict, identity and failures above pytest-html's table."""
-        prefix.extend(html.summary(self.verdict, self.findings, list(self.hosts.values())))
+        prefix.extend(html.summary(self.verdict, self.findings, list(self.hosts.values()), self._summary()))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_table_html(self, report: pytest.TestReport, data: list[str]) -> None:
+        """Shows a finding in words, where pytest-html would show a Python tuple."""
+        documents = getattr(report, "dflash_findings", None)
+        if documents is not None:
+            data[:] = [html.account(document.from_json(each)) for each in documents]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_row(self, cells: list[str]) -> None:
@@ -181,7 +190,8 @@ class RunOutcome:
             return
         good = self.verdict in {verdict.Verdict.ACCEPT, verdict.Verdict.PARTIAL} and self.exit_code == 0
         colour = {"green": True} if good else {"red": True}
-        terminalreporter.section(f"dflash: {self.verdict}", sep="=", bold=True, **colour)
+        unreachable = " (unreachable)" if self.exit_code == UNREACHABLE else ""
+        terminalreporter.section(f"dflash: {self.verdict}{unreachable}", sep="=", bold=True, **colour)
         for line in self._summary():
             terminalreporter.line(line)
 
@@ -196,7 +206,9 @@ class RunOutcome:
         today = datetime.now(tz=UTC).date()
         for name, run in self.runs.items():
             mine = [finding for finding in self.findings if finding.host == name]
-            lines += run.notes() + waivers.notes(run.profile.waivers, name, mine, today)
+            lines += run.notes() + waivers.notes(
+                run.profile.waivers, name, mine, today, narrowed=self.narrowed
+            )
         lines.append(f"report: {self.place.path}")
         step = terminal.next_step(self.findings, self.verdict)
         return [*lines, f"next: {step}"] if step else lines

@@ -5,6 +5,7 @@ Law: reads one host, writes one file that does not exist yet; runs no check and 
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -44,9 +45,32 @@ def write(config: pytest.Config) -> int:
         ) from None
     sys.stdout.write(
         f"wrote {path}: read it, mend it, then set reviewed = true\n"
-        f"next: pytest --host={config.option.dflash_hosts[0]} --dflash-profile={path} suites/\n"
+        f"next: {Path(sys.argv[0]).name} {' '.join(connecting(config))} --dflash-profile={shlex.quote(str(path))} suites/\n"
     )
     return 0
+
+
+def connecting(config: pytest.Config) -> list[str]:
+    """The arguments of this command line that lead to the host, quoted for a shell."""
+    given = [str(each) for each in config.invocation_params.args]
+    kept: list[str] = []
+    for position, argument in enumerate(given):
+        name, equals, _ = argument.partition("=")
+        if name in CONNECTING:
+            kept.append(argument)
+            if not equals and name not in SWITCHES:
+                kept += given[position + 1 : position + 2]
+    return [shlex.quote(each) for each in kept]
+
+
+SWITCHES = frozenset({"--sudo"})
+CONNECTING = SWITCHES | {
+    "--host",
+    "--ssh-config",
+    "--ssh-identity-file",
+    "--sudo-user",
+    "--ansible-inventory",
+}
 
 
 def _write(config: pytest.Config) -> Path:

@@ -40,9 +40,9 @@ class Subject:
 
 
 def covers(waiver: Waiver, subject: Subject) -> bool:
-    """Whether the waiver names this check, on this host, for this parameter."""
+    """Whether the waiver names this check (as a pattern, or as `check[param]`), on this host, for this parameter."""
     return (
-        fnmatchcase(subject.check, waiver.check)
+        (fnmatchcase(subject.check, waiver.check) or waiver.check == f"{subject.check}[{subject.param}]")
         and (waiver.host is None or fnmatchcase(subject.host, waiver.host))
         and (waiver.param is None or waiver.param == subject.param)
     )
@@ -64,13 +64,19 @@ def apply(judgement: Judgement, subject: Subject, waivers: Iterable[Waiver], tod
     return judgement
 
 
-def notes(waivers: Iterable[Waiver], host: str, findings: Iterable[Finding], today: date) -> list[str]:
-    """Which waivers waived nothing: no longer needed, or expired. Those of checks that did not run are not named."""
+def notes(
+    waivers: Iterable[Waiver], host: str, findings: Iterable[Finding], today: date, *, narrowed: bool = False
+) -> list[str]:
+    """Which waivers waived nothing: no longer needed, expired, or naming no check of a run that ran them all."""
     findings = list(findings)
     lines = []
     for waiver in waivers:
         met = [each for each in findings if covers(waiver, Subject(each.check, host, each.param))]
-        if any(each.outcome is Outcome.PASS for each in met) and not any(
+        if not met and not narrowed and waiver.host in {None, host}:
+            lines.append(
+                f"waiver: {waiver.check} names no check of this run, so it waives nothing ({waiver.reason})"
+            )
+        elif any(each.outcome is Outcome.PASS for each in met) and not any(
             each.outcome in {Outcome.WAIVED, Outcome.FAIL} for each in met
         ):
             lines.append(

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Silent, Value
 
-
 SUPPRESSED = re.compile(r"Suppressed \d+ messages? from ")
 """journald's own line in place of those that its rate limit dropped."""
 

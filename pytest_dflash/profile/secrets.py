@@ -55,5 +55,7 @@ def secrets(tree: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
 def _is_secret(name: str, value: Any) -> bool:
     if name == "api_key_env":  # the key itself instead of the variable's name: a slip that must not be shown
         return isinstance(value, str) and not VARIABLE.fullmatch(value)
+    if isinstance(value, int | float) and name.lower().endswith("token"):
+        return False  # a number of tokens, or a slip for one
     holds_something = not isinstance(value, bool | dict) and value not in ("", None)
     return is_secret_name(name) and holds_something

@@ -25,12 +25,28 @@ NODE_ID = ('<td class="col-testId">', "</td>")
 IDENTITY = ("name", "unit", "engine", "engine_version", "main_pid", "invocation_id", "boot_id")
 
 
-def summary(verdict: Verdict, findings: Sequence[Finding], hosts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The blocks of the summary, top to bottom."""
+STYLE = """<style>
+body { color: #1f2328; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+th, td { padding: 2px 10px 2px 0; text-align: left; }
+#environment-header, #environment { display: none; }
+</style>"""
+"""The verdict comes first; what Python and plugins ran stands in findings.json and the terminal."""
+
+
+def summary(
+    verdict: Verdict,
+    findings: Sequence[Finding],
+    hosts: Sequence[Mapping[str, Any]],
+    lines: Sequence[str] = (),
+) -> list[str]:
+    """The blocks of the summary, top to bottom; `lines` is the terminal's last block."""
     blocks = [
+        STYLE,
         f'<h2 style="color:{TONE[verdict]}">{escape(verdict.upper())}: {escape(terminal.MEANING[verdict])}</h2>',
         f"<p>{escape(terminal.counts(findings))}</p>",
         identities(hosts),
+        f"<pre>{escape(chr(10).join(lines[2:]))}</pre>",
     ]
     for outcome in (Outcome.FAIL, Outcome.UNPROVEN, Outcome.WAIVED):
         blocks += [account(finding) for finding in findings if finding.outcome is outcome]

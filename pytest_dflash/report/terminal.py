@@ -42,25 +42,45 @@ def title(finding: Finding) -> str:
 
 
 def reasons(findings: Sequence[Finding], unmet: Sequence[str]) -> list[str]:
-    """Which findings and which gate patterns decided the verdict, one line each, failures first."""
-    lines = [
-        f"{finding.outcome:<9} {title(finding)}: {visible(finding.judgement.summary)}"
-        for outcome in (Outcome.FAIL, Outcome.UNPROVEN)
-        for finding in findings
-        if finding.outcome is outcome
+    """Which findings and which gate patterns decided the verdict, failures first, waived ones last.
+
+    Several unproven findings of one check are one line: they have one cause.
+    """
+    lines = [line(finding) for finding in findings if finding.outcome is Outcome.FAIL]
+    unproven: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        if finding.outcome is Outcome.UNPROVEN:
+            unproven.setdefault((finding.host, finding.check), []).append(finding)
+    lines += [
+        line(first) + (f" (and {len(rest)} more of this check)" if rest else "")
+        for first, *rest in unproven.values()
     ]
-    lines += [f"required  {pattern}: not passed by everything it names ([gate] require)" for pattern in unmet]
+    lines += [
+        f"required  {pattern}: [gate] requires it, and not everything of it ran and passed"
+        for pattern in unmet
+    ]
+    lines += [line(finding) for finding in findings if finding.outcome is Outcome.WAIVED]
     if not any(finding.outcome in {Outcome.PASS, Outcome.FAIL, Outcome.WAIVED} for finding in findings):
         lines.append("nothing    was compared: no selected check had both an expectation and a reading")
     return lines
 
 
+def line(finding: Finding) -> str:
+    """A finding on one line."""
+    return f"{finding.outcome:<9} {title(finding)}: {visible(finding.judgement.summary)}"
+
+
+TELLS_MORE = ("endpoint.serves", "systemd.active", "window.", "flags.in_force", "flags.environment")
+"""Checks whose advice knows what is expected: "reload" alone may put a wrong value into force."""
+
+
 def next_step(findings: Sequence[Finding], verdict: Verdict) -> str | None:
     """The remedy of the first finding that decided the verdict, or how to get further."""
     for outcome in (Outcome.FAIL, Outcome.UNPROVEN):
-        for finding in findings:
-            if finding.outcome is outcome and finding.judgement.remedy:
-                return visible(finding.judgement.remedy)
+        advising = [each for each in findings if each.outcome is outcome and each.judgement.remedy]
+        knowing = [each for tells in TELLS_MORE for each in advising if each.check.startswith(tells)]
+        for finding in (*knowing, *advising):
+            return visible(finding.judgement.remedy or "")
     if verdict is Verdict.PARTIAL:
         return "run without -k, -m and node ids to judge the host"
     if verdict is Verdict.UNDECIDED and any(f.outcome is Outcome.NOT_RUN for f in findings):

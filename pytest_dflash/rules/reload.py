@@ -17,7 +17,7 @@ from pytest_dflash.findings import Evidence, Judgement, failed, not_applicable, 
 from pytest_dflash.rules.judge import unheard
 from pytest_dflash.witness.startup import BY_HOST, named
 
-RELOAD = "`systemctl daemon-reload`, then restart the unit when its traffic is drained"
+RELOAD = "decide which is right; if the disk is, `systemctl daemon-reload` and restart when drained; if not, put the file back"
 WHAT = "whether the manager holds what is on disk"
 
 

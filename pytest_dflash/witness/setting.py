@@ -5,10 +5,13 @@ Law: the dialect decides what is the same and what a legal rewrite is; no engine
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
+from dataclasses import replace
+from difflib import get_close_matches
 
 from pytest_dflash.facts.reading import Value
-from pytest_dflash.findings import Json, Judgement, unproven
+from pytest_dflash.findings import Json, Judgement, Outcome, unproven
 from pytest_dflash.witness.chain import Chain
 from pytest_dflash.witness.comparison import Rule
 from pytest_dflash.witness.following import Subject, follow
@@ -29,7 +32,23 @@ def follow_flag(chain: Chain, name: str, expected: Json, optional: Collection[st
     if not readings:
         return unproven(f"{name} cannot be followed: no witness carries it", param=name, expected=expected)
     subject = Subject(name, chain.sources.unit, warned(chain, setting), optional, f"--{name}")
-    return follow(subject, readings, expected, rule(chain, setting))
+    judgement = follow(subject, readings, expected, rule(chain, setting))
+    if judgement.outcome is Outcome.FAIL and setting not in chain.settings():
+        return unnamed(judgement, name, chain)
+    return judgement
+
+
+def unnamed(judgement: Judgement, name: str, chain: Chain) -> Judgement:
+    """The same for a flag that no witness names: more likely a slip of the profile than a fault of the engine."""
+    near = get_close_matches(name, chain.settings(), 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return replace(
+        judgement,
+        summary=f"no witness names --{name}, and {json.dumps(judgement.expected)} is expected{hint}",
+        between=None,
+        cause="the name is misspelt in the profile, or this engine has no such flag",
+        remedy=f"check the spelling of {name} under [flags]; if it is right, put --{name} into the unit",
+    )
 
 
 def rule(chain: Chain, setting: str) -> Rule:

@@ -39,7 +39,7 @@ def test_nothing_but_the_options_is_imported(project: Project) -> None:
 
 def test_no_fixture_is_there_and_one_marker(project: Project) -> None:
     ours = project.run("--fixtures", host=None).out
-    assert "dflash" not in ours
+    assert "fixtures defined from pytest_dflash" not in ours
     assert "host_run" not in ours
     markers = project.run("--markers", host=None).out
     assert [line for line in markers.splitlines() if "dflash" in line] == [
