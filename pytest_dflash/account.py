@@ -91,13 +91,18 @@ def shape(report: pytest.TestReport, findings: Sequence[Finding], traceback: obj
         report.longrepr = None
     elif report.outcome == "failed":
         text = "\n\n".join("\n".join(table.told(finding.judgement)) for finding in telling)
-        tail = f"\n\n{traceback}" if traceback is not None else ""
+        tail = f"\n\n{seen(str(traceback))}" if traceback is not None else ""
         report.longrepr = Account(redact(text + tail), line)  # type: ignore[assignment]  # pytest's protocol, see Account
     else:
         if outcome is Outcome.WAIVED:
             report.wasxfail = line
         word = "" if outcome is Outcome.WAIVED else f"{outcome}: "
         report.longrepr = (str(report.location[0]), (report.location[1] or 0) + 1, word + line)
+
+
+def seen(text: str) -> str:
+    """Several lines, with nothing in them that a terminal obeys: an exception may quote host or model."""
+    return "\n".join(table.visible(line) for line in text.expandtabs().split("\n"))
 
 
 def restore(report: pytest.TestReport) -> None:

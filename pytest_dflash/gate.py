@@ -101,6 +101,12 @@ class Gate:
         if JUDGEMENTS in item.stash:  # of an earlier try, where a plugin runs tests again
             del item.stash[JUDGEMENTS]
         declared = checks.of(item)
+        if declared is not None and host_of(item) is None:
+            pytest.fail(
+                f"the check {declared.name} reaches no host, so what it returns would be about none: let it ask "
+                "for facts, chain, service or host_run",
+                pytrace=False,
+            )
         if declared is not None and not self.allowed.permits(declared.level):
             why = f"needs --dflash-allow={declared.level} ({MEANING[declared.level]}); allowed: {', '.join(self.allowed.words)}"
             item.stash[JUDGEMENTS] = [Judgement(outcome=Outcome.NOT_RUN, summary=why)]

@@ -33,7 +33,7 @@ STOPPED_BY_XDIST = "stopping after"
 UNREACHABLE = 11
 
 
-@dataclass
+@dataclass(eq=False)  # pytest keeps plugins in sets
 class RunOutcome:
     """What came of a run.
 
@@ -118,7 +118,9 @@ class RunOutcome:
             mine = [result for host, result in results if host == name]
             missing = verdict.unmet(mine, run.profile.gate.require, narrowed=self.narrowed)
             self.unmet += [f"{pattern} on {name}" for pattern in missing]
-        interrupted = self.stopped is not None and not self.stopped.startswith(STOPPED_BY_XDIST)
+        # `shouldfail` ends a session without any interruption: -x does, and so does a plugin's time limit.
+        ended = self.stopped if self.stopped is not None else str(session.shouldfail or "") or None
+        interrupted = ended is not None and not ended.startswith(STOPPED_BY_XDIST)
         circumstances = verdict.Circumstances(
             narrowed=self.narrowed,
             unreachable=any(host["unreachable"] for host in self.hosts.values()),
@@ -217,5 +219,6 @@ class RunOutcome:
 def narrowed_by_options(config: pytest.Config) -> bool:
     """Whether the command line selects less than whole suites: -k, -m, node ids, files, --lf, --deselect."""
     option = config.option
-    chosen = (option.keyword, option.markexpr, getattr(option, "lf", False), option.deselect, option.ignore)
-    return any(chosen) or any("::" in arg or arg.endswith(".py") for arg in config.args)
+    chosen = (option.keyword, option.markexpr, getattr(option, "lf", False), option.deselect)
+    left_out = (option.ignore, option.ignore_glob)
+    return any((*chosen, *left_out)) or any("::" in arg or arg.endswith(".py") for arg in config.args)

@@ -232,3 +232,47 @@ def test_the_gate_asks_a_narrowed_run_only_for_what_it_selected(project: Project
     project.profile(REQUIRED.format("window.*"))
     project.checks(project.finding("pass"))
     assert project.run("-k", "test_it").code == 0
+
+
+def test_a_session_that_a_plugin_ends_early_never_accepts(project: Project) -> None:
+    project.checks(
+        f"{project.finding('pass', function='test_a')}\n{project.finding('pass', function='test_b')}"
+    )
+    project.pytester.makeconftest(
+        "def pytest_runtest_teardown(item):\n    item.session.shouldfail = 'session-timeout: 5 sec exceeded'\n"
+    )
+    run = project.run()
+    assert (run.code, run.verdict, run.document["run"]["complete"]) == (2, "undecided", False)
+
+
+def test_a_check_that_reaches_no_host_does_not_pass(project: Project) -> None:
+    project.checks(
+        f"{project.finding('pass')}\n"
+        "@check('host.nowhere')\ndef test_nowhere():\n    return failed('broken')\n"
+    )
+    run = project.run()
+    assert (run.code, run.verdict) == (1, "reject")
+    run.result.stdout.fnmatch_lines(["*host.nowhere reaches no host*"])
+
+
+def test_an_ignored_glob_is_partial(project: Project) -> None:
+    project.checks(project.finding("pass"))
+    assert project.run("--ignore-glob=*exposure*").verdict == "partial"
+
+
+def test_folders_with_a_conftest_of_their_own_are_no_internal_error(project: Project) -> None:
+    for name in ("one", "two"):
+        folder = project.pytester.mkdir(name)
+        (folder / "conftest.py").write_text("def pytest_collectreport(report):\n    pass\n")
+        project.checks(project.finding("pass", function=f"test_{name}"), name=f"{name}/test_{name}.py")
+    run = project.run("one", "two")
+    assert (run.code, run.verdict) == (0, "accept")
+
+
+def test_what_an_exception_quotes_moves_no_cursor(project: Project) -> None:
+    project.checks(
+        "@check('host.odd')\ndef test_it(host_run):\n    raise RuntimeError(chr(27) + '[2Jgone')\n"
+    )
+    run = project.run()
+    assert run.code == 10
+    assert "\x1b" not in run.out
