@@ -302,7 +302,7 @@ def vllm() -> Iterator[Service]:
         service = Service(
             machine, free_port(), 7, "tiny",
             "--dtype float32 --max-model-len 1024 --max-num-seqs 4 --enforce-eager --seed 0 --no-enable-prefix-caching",
-            HOME | VLLM_ON_CPU, start_s=240.0, miniature=False, unit="vllm-dflash.service", template=VLLM_TEXT,
+            HOME | VLLM_ON_CPU, start_s=480.0, miniature=False, unit="vllm-dflash.service", template=VLLM_TEXT,
         )  # fmt: skip
         service.install()
         yield service

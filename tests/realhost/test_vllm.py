@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +50,49 @@ def flag(document: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def healthy(vllm_host: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    yield accepted(vllm_host, tmp_path_factory.mktemp("healthy"))
+def healthy(vllm_host: Service, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return accepted(vllm_host, tmp_path_factory.mktemp("healthy"))
 
 
 def test_a_healthy_vllm_is_accepted(healthy: dict[str, Any]) -> None:
     assert red(healthy) == set(), healthy["stdout"][-3000:]
     assert healthy["hosts"][0]["engine_version"] == "0.32.0"
+
+
+def test_the_budget_is_followed_into_the_engine_core(healthy: dict[str, Any]) -> None:
+    budget = flag(healthy, BUDGET)
+    assert budget["outcome"] == "pass", budget
+    assert [each["source"] for each in budget["evidence"]] == [
+        "unit_file", "loaded_unit", "process_argv", "server_args_log", "draft_runner_log",
+    ]  # fmt: skip
+    assert all(each["value"] == 7 for each in budget["evidence"])
+    assert budget["evidence"][0]["where"].startswith("/etc/systemd/system/vllm-dflash.service:")
+
+
+def test_the_whole_json_is_followed_too(healthy: dict[str, Any]) -> None:
+    assert flag(healthy, "speculative-config")["outcome"] == "pass"
+
+
+def test_an_edited_unit_differs_on_disk_only(vllm_host: Service, tmp_path: Path) -> None:
+    with vllm_host.edited_not_reloaded(3):
+        document = accepted(vllm_host, tmp_path / "run")
+    budget = flag(document, BUDGET)
+    assert (budget["outcome"], budget["between"]) == ("fail", ["unit_file", "loaded_unit"])
+    assert budget["observed"] == 3
+    assert outcomes(document)["systemd.reloaded"] == "fail"
+    assert BUDGET in finding(document, "flags.no_drift")["observed"]
+
+
+def test_a_reloaded_unit_differs_up_to_the_manager(vllm_host: Service, tmp_path: Path) -> None:
+    with vllm_host.reloaded_not_restarted(3):
+        document = accepted(vllm_host, tmp_path / "run")
+    budget = flag(document, BUDGET)
+    assert (budget["outcome"], budget["between"]) == ("fail", ["loaded_unit", "process_argv"])
+    assert outcomes(document)["systemd.restarted"] == "fail"
+
+
+def test_a_stopped_process_does_not_serve(vllm_host: Service, tmp_path: Path) -> None:
+    with vllm_host.active_not_serving():
+        document = accepted(vllm_host, tmp_path / "run")
+    serves = finding(document, "endpoint.serves")
+    assert (serves["outcome"], serves["observed"]) == ("fail", "active_not_serving")
