@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +98,23 @@ def test_a_stopped_process_does_not_serve(vllm_host: Service, tmp_path: Path) ->
         document = accepted(vllm_host, tmp_path / "run")
     serves = finding(document, "endpoint.serves")
     assert (serves["outcome"], serves["observed"]) == ("fail", "active_not_serving")
+
+
+def test_a_profile_is_written_from_it(vllm_host: Service, tmp_path: Path) -> None:
+    written = tmp_path / "dflash.toml"
+    host = (f"--host=root@{vllm_host.machine.name}", f"--ssh-config={vllm_host.machine.ssh_config}")
+    command = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        *host,
+        f"--dflash-write-profile={written}",
+    )
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert written.exists(), ran.stdout + ran.stderr
+    text = written.read_text()
+    assert 'engine = "vllm"' in text
+    assert '"speculative-config.num_speculative_tokens" = 7' in text
+    assert 'vllm = ">=0.32.0"' in text
