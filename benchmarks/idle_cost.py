@@ -7,6 +7,7 @@ Usage: python benchmarks/idle_cost.py [RUNS]
 
 from __future__ import annotations
 
+import os
 import resource
 import statistics
 import subprocess
@@ -24,6 +25,7 @@ def collect(folder: Path, *arguments: str) -> float:
     subprocess.run(
         [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *arguments],
         cwd=folder,
+        env={key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"},
         check=True,
         stdout=subprocess.DEVNULL,
     )
