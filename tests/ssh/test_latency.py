@@ -57,10 +57,7 @@ def test_many_questions_over_a_long_way_take_one_connection_and_one_command(
         connection = connect(
             f"127.0.0.1:{proxy.port}", ssh_config=loopback.config(known=((proxy.port, "host"),))
         )
-        started = time.perf_counter()
         taken = Collector(connection, "a.service").collect(probes)
-        took = time.perf_counter() - started
         assert taken.reading(probes[39]) == Value("39\n")
         assert (connection.commands, connection.connections, proxy.accepted) == (1, 1, 1)
-        assert took < 2
         connection.close()
