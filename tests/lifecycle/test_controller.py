@@ -38,6 +38,7 @@ class Bench:
         self.host = StandInHost(folder / "host")
         self.host.start()
         self.told: list[str] = []
+        self.patience_s = 60.0
         self.dead = ""
 
     def controller(
@@ -55,7 +56,7 @@ class Bench:
                 return observe(facts, SGLANG)
 
             return wait_until_settled(
-                look, timeout_s=10, before=before, sleep=lambda s: time.sleep(min(s, 0.05))
+                look, timeout_s=self.patience_s, before=before, sleep=lambda s: time.sleep(min(s, 0.05))
             )
 
         def tell(line: str) -> None:
@@ -224,6 +225,7 @@ def test_a_persons_edit_stays_and_is_told(bench: Bench) -> None:
 
 def test_a_failed_way_back_breaks_the_controller_and_says_what_is_left(bench: Bench) -> None:
     controller = bench.controller()
+    bench.patience_s = 5.0
     with pytest.raises(NotPutBack) as broken, controller.reconfigured({WINDOW: 1024}):
         bench.host.mischief.write_text('{"load_hangs": true}')
     assert "could not be put back" in str(broken.value)

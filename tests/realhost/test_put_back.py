@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from pytest_dflash.lifecycle.controller import STEPS
-from tests.realhost.services import FRAGMENT, SITE, UNIT, WINDOW_FLAG, Service
+from tests.realhost.services import FRAGMENT, SITE, UNIT, Service
 
 ROOT = Path(__file__).parents[2]
 LEASE_S = 6
@@ -274,21 +274,3 @@ def test_ctrl_c_again_and_again_leaves_it_to_the_lease(host: Host) -> None:
     assert "Ctrl-C once more leaves that to the host's lease" in said
     assert f"by hand: `rm -f /run/systemd/system/{UNIT}.d/zzz-dflash-" in said
     host.comes_back(before, LEASE_S + host.service.start_s)
-
-
-@pytest.mark.parametrize("at", [{}, {"wait": "kill -KILL $RUN_PID"}], ids=["by the run", "by the lease"])
-def test_a_real_sglang_gets_another_window_and_its_own_back(
-    sglang_host: Service, at: dict[str, str], tmp_path: Path
-) -> None:
-    host = Host(sglang_host, tmp_path)
-    host.free()
-    before = host.state()
-    code, said, document = host.run(
-        at, ready=200, lease=60, budget=16, flag=f'budget_flag = "{WINDOW_FLAG[2:]}"\nbudget_flag_offset = 0'
-    )
-    if at:
-        assert code == -9
-    else:
-        assert (code, outcome(document), restored(document)) == (0, "pass", True), said
-    host.comes_back(before, 60 + 2 * sglang_host.start_s)
-    CASES.append("real SGLang " + ("killed in the wait" if at else "reconfigured"))
