@@ -224,7 +224,9 @@ def test_what_the_gate_requires_must_pass(project: Project, pattern: str, outcom
     project.checks(project.finding(outcome) + project.finding("pass", name="host.xid", function="test_x"))
     run = project.run()
     assert run.code == code
-    expected = f"required  {pattern} on 10.1.2.200: [gate] requires it, and not everything of it ran and passed"
+    expected = (
+        f"required  {pattern} on 10.1.2.200: [gate] requires it, and not everything of it ran and passed"
+    )
     assert (expected in run.out) == (code == 10)
 
 
