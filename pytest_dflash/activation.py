@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from pytest_dflash import fixtures, levels, origins
+from pytest_dflash import fixtures, levels, origins, selection
 from pytest_dflash.engines.registry import dialects
 from pytest_dflash.errors import UsageError
 from pytest_dflash.facts import connection, inventory, target
@@ -155,6 +155,11 @@ class Worker:
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """The controller collects nothing, so that it is told."""
         self.narrowed = self.narrowed or bool(items)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Notices what was never collected; what -k and -m take out is told by `pytest_deselected`."""
+        self.narrowed = self.narrowed or bool(selection.left_out(items))
 
     def pytest_sessionfinish(self) -> None:
         """Closes and hands over."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dflash import __version__, verdict, waivers
+from pytest_dflash import __version__, selection, verdict, waivers
 from pytest_dflash.findings import Finding
 from pytest_dflash.levels import Allowed
 from pytest_dflash.report import document, html, terminal
@@ -82,6 +82,11 @@ class RunOutcome:
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Whatever deselected them: the run no longer judges the whole host."""
         self.narrowed = self.narrowed or bool(items)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Notices what was never collected; what -k and -m take out is told by `pytest_deselected`."""
+        self.narrowed = self.narrowed or bool(selection.left_out(items))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

@@ -176,3 +176,19 @@ def test_hosts_own_fixture_is_this_connection(project: Project) -> None:
     (known,) = run.document["hosts"]
     assert known["name"] == "local"
     assert run.document["findings"] == []
+
+
+@pytest.mark.parametrize(
+    "arguments, verdict",
+    [
+        ((), "accept"),
+        (("-o", "python_files=test_one*.py"), "partial"),
+        (("-o", "python_files=test_one*.py", "-n", "2"), "partial"),
+    ],
+)
+def test_a_run_that_collects_less_than_its_folder_declares_is_partial(
+    project: Project, arguments: tuple[str, ...], verdict: str
+) -> None:
+    for name, check in (("test_one.py", "host.xid"), ("test_other.py", "host.memory")):
+        project.checks(f'@check("{check}")\ndef test_it(host_run): return passed("x")\n', name=name)
+    assert project.run(*arguments).verdict == verdict
