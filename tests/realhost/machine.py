@@ -37,7 +37,7 @@ for procs in "$@"; do
     shift
 done
 shift
-exec setpriv --pdeathsig KILL "$@"
+exec setpriv --pdeathsig TERM "$@"
 """
 SSHD = """\
 Port {port}

@@ -51,7 +51,7 @@ def fresh(real_host_tools: None, tmp_path_factory: pytest.TempPathFactory) -> It
     subprocess.run(["chown", "-R", f"{PERSON}:{PERSON}", str(home)], check=True)
     settings = _pip()
     command = [
-        *("setpriv", "--pdeathsig", "KILL", "systemd-nspawn"),
+        *("setpriv", "--pdeathsig", "TERM", "systemd-nspawn"),
         "--quiet",
         "--register=no",
         "--as-pid2",

@@ -30,15 +30,16 @@ def machine(real_host_tools: None) -> Iterator[Machine]:
 
 
 def _running(folder: Path) -> list[str]:
-    """Command lines of this machine that name the folder: the container and its systemd-nspawn."""
+    """Processes of this machine in the container's cgroup: systemd-nspawn, and all that runs inside."""
     found = []
-    for cmdline in Path("/proc").glob("[0-9]*/cmdline"):
+    for cgroup in Path("/proc").glob("[0-9]*/cgroup"):
         try:
-            words = cmdline.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            if folder.name in cgroup.read_text("utf-8", "replace"):
+                found.append(
+                    cgroup.with_name("cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+                )
         except OSError:
             continue
-        if folder.name in words and "nspawn" in words:
-            found.append(words)
     return found
 
 
