@@ -14,6 +14,9 @@ from pytest_dflash.findings import Evidence, Json, Judgement
 
 MARK = "✗"
 VALUE_WIDTH = 48
+JOURNAL = "journal"
+LINE_WIDTH = 300
+"""A line of the log is the evidence itself: what would be left out of its middle may be what explains."""
 PLACE_WIDTH = 100
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Unicode categories that a terminal obeys or does not show."""
@@ -34,7 +37,9 @@ def table(judgement: Judgement) -> list[str]:
     if not rows:
         return []
     sources = max(len(source) for _, source, _, _ in rows)
-    values = max((len(value) for _, _, value, where in rows if where), default=0)
+    values = max(
+        (len(value) for _, _, value, where in rows if where and len(value) <= VALUE_WIDTH), default=0
+    )
     return [
         f"{mark} {source:<{sources}}  {value:<{values}}   {where}".rstrip()
         for mark, source, value, where in rows
@@ -52,7 +57,7 @@ def shown(evidence: Evidence) -> str:
         return f"silent: {visible(evidence.why or 'it does not say why')}"
     if evidence.reading == "absent":
         return "-"
-    return shortened(spelled(evidence.value), VALUE_WIDTH)
+    return shortened(spelled(evidence.value), LINE_WIDTH if evidence.source == JOURNAL else VALUE_WIDTH)
 
 
 def place(evidence: Evidence) -> str:

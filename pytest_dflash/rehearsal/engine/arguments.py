@@ -117,5 +117,5 @@ def window_warning(algorithm: str) -> str:
     """The engine's words when it ignores the window."""
     return (
         f"--speculative-draft-window-size has no effect with speculative_algorithm={algorithm} "
-        "(honored by DFLASH, EAGLE and EAGLE3)."
+        "(honored by EAGLE and EAGLE3)."
     )
