@@ -13,7 +13,7 @@ from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.findings import Evidence, Json, Judgement, Outcome, failed, unproven
 
 T = TypeVar("T")
-HEAR = "let the tool hear this source: run with --sudo or as root, or install what is missing"
+HEAR = "let the tool hear this source: start the unit where it does not run, read as root (--sudo), or install what is missing"
 
 
 @dataclass(frozen=True)  # no slots: `Expectation[X](…)` leaves its type on the instance
