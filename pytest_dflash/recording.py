@@ -14,10 +14,11 @@ from typing import TypeVar
 import pytest
 
 from pytest_dflash import activation, levels
-from pytest_dflash.engines.registry import recognise
+from pytest_dflash.engines.registry import dialects, recognise
 from pytest_dflash.errors import EndpointError, HostError, NotServing, UsageError
 from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.nvidia import Gpu
+from pytest_dflash.facts.procfs import PROCESSES, Process
 from pytest_dflash.facts.reading import Reading, Value
 from pytest_dflash.facts.sockets import LISTENER_OWNERS, Owner
 from pytest_dflash.host_run import HostRun
@@ -120,13 +121,21 @@ def unit_of(owner: Owner) -> str | None:
     return next((part for part in reversed(owner.cgroup.split("/")) if part.endswith(".service")), None)
 
 
+def engine_of(processes: Reading[tuple[Process, ...]]) -> str | None:
+    """The engine that one of a unit's processes runs: while it loads, nobody listens yet."""
+    if not isinstance(processes, Value):
+        return None
+    engines = (recognise(process.argv) for process in processes.value)
+    return next((engine.name for engine in engines if engine is not None), None)
+
+
 def observed(reach: Reach, unit: str | None, ready_timeout_s: float | None) -> Recorded:
     """What the host shows of the unit; waits while the unit is loading.
 
     Raises:
         UsageError: No unit was named, and none or several run a known engine.
     """
-    look = Collector(reach.connection, unit or "-.mount").collect([LISTENER_OWNERS])
+    look = Collector(reach.connection, unit or "-.mount").collect([LISTENER_OWNERS, PROCESSES])
     found = candidates(look.reading(LISTENER_OWNERS))
     if unit is None:
         if len(found) != 1:
@@ -136,7 +145,13 @@ def observed(reach: Reach, unit: str | None, ready_timeout_s: float | None) -> R
                 f"name it with --dflash-expect {UNIT_KEY}=NAME.service (root may be needed to see owners)"
             )
         unit = next(iter(found))
-    profile = Profile(service=Service(unit=unit, engine=found.get(unit, "sglang")))
+    engine = found.get(unit) or engine_of(look.reading(PROCESSES))
+    if engine is None:
+        raise UsageError(
+            f"no process of {unit} runs an engine that is known here ({', '.join(dialects())}); start the unit first, "
+            "or read as root (--sudo) if its processes cannot be seen"
+        )
+    profile = Profile(service=Service(unit=unit, engine=engine))
     loaded = LoadedProfile(profile, Path(), "", reviewed=True, sources={}, bases={})
     run = HostRun(
         reach.target.name,
