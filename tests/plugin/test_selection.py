@@ -192,3 +192,19 @@ def test_a_run_that_collects_less_than_its_folder_declares_is_partial(
     for name, check in (("test_one.py", "host.xid"), ("test_other.py", "host.memory")):
         project.checks(f'@check("{check}")\ndef test_it(host_run): return passed("x")\n', name=name)
     assert project.run(*arguments).verdict == verdict
+
+
+def test_under_xdist_all_checks_of_one_host_run_in_one_worker(project: Project) -> None:
+    project.checks(
+        "import os\n"
+        + "".join(
+            f'@check("{name}")\ndef test_{at}(host_run): return passed(os.environ["PYTEST_XDIST_WORKER"])\n'
+            for at, name in enumerate(("host.xid", "host.memory", "gpu.count", "window.reaches_draft_runner"))
+        )
+    )
+    run = project.run("-n", "2", host="10.1.2.200,10.1.2.201")
+    workers: dict[str, set[str]] = {}
+    for finding in run.document["findings"]:
+        workers.setdefault(finding["host"], set()).add(finding["summary"])
+    assert {host: len(used) for host, used in workers.items()} == {"10.1.2.200": 1, "10.1.2.201": 1}
+    assert len(run.document["findings"]) == 8
