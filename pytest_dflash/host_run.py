@@ -7,6 +7,7 @@ them all.
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import platform
 import uuid
@@ -320,12 +321,18 @@ class HostRun:
         facts = self.facts
         named = facts.named_files
         unit = facts.unit
+        # Read three times and torn each time, as in a crash loop: its parts are of different processes.
+        torn = (
+            Silent(f"the process moved while it was read: {facts.transcript.torn}")
+            if facts.transcript.torn
+            else None
+        )
         sources = Sources(
             unit=self.profile.service.unit,
             unit_files=facts.files,
             loaded=facts.loaded,
-            process=facts.serving,
-            journal=facts.journal,
+            process=torn or facts.serving,
+            journal=torn or facts.journal,
             info=self.info,
             config_files=named.value if isinstance(named, Value) else {},
             drafter_config=self._drafter_config(named),
@@ -335,8 +342,6 @@ class HostRun:
         return Chain(sources, self.dialect)
 
     def _drafter_config(self, named: Reading[Any]) -> Reading[Json]:
-        import json  # noqa: PLC0415 - one use
-
         if not isinstance(named, Value):
             return Silent("the files that the command line names were not read")
         for path, text in named.value.items():
