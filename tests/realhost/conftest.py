@@ -44,7 +44,7 @@ def mini_host(real_host_tools: None) -> Iterator[services.Service]:
         yield service
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its idle scheduler spins: it must not run beside the next module's host
 def sglang_host(real_host_tools: None) -> Iterator[services.Service]:
     """A real host with a real SGLang on the CPU, serving."""
     stamp = cache() / "engines" / "stamp"
@@ -55,7 +55,7 @@ def sglang_host(real_host_tools: None) -> Iterator[services.Service]:
         yield service
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # as above
 def vllm_host(real_host_tools: None) -> Iterator[services.Service]:
     """A real host with a real vLLM on the CPU, serving."""
     stamp = cache() / "engines" / "stamp"
