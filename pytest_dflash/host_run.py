@@ -7,12 +7,10 @@ them all.
 from __future__ import annotations
 
 import getpass
-import json
 import os
 import platform
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property, partial
@@ -36,7 +34,7 @@ from pytest_dflash.errors import (
 from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.host_facts import ALIVE, ALL, PULSE, Facts
 from pytest_dflash.facts.identity import Identity
-from pytest_dflash.facts.named_files import named_files
+from pytest_dflash.facts.named_files import model_config, named_files
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Finding, Json, Judgement, Outcome, failed
 from pytest_dflash.levels import Allowed
@@ -335,20 +333,11 @@ class HostRun:
             journal=torn or facts.journal,
             info=self.info,
             config_files=named.value if isinstance(named, Value) else {},
-            drafter_config=self._drafter_config(named),
+            drafter_config=model_config(named),
             version=self.version,
             invocation_id=unit.value.invocation_id if isinstance(unit, Value) else None,
         )
         return Chain(sources, self.dialect)
-
-    def _drafter_config(self, named: Reading[Any]) -> Reading[Json]:
-        if not isinstance(named, Value):
-            return Silent("the files that the command line names were not read")
-        for path, text in named.value.items():
-            if path.endswith("/config.json"):
-                with suppress(ValueError):
-                    return Value(json.loads(text), path)
-        return Silent("the drafter's config.json could not be read (a name at a hub, or no permission)")
 
     def readiness(self) -> Judgement:
         """Whether the unit serves, and why not."""

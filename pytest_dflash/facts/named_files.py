@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from pytest_dflash.facts.probe import Probe, Reply
-from pytest_dflash.facts.reading import Reading, Value
+from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.facts.service import SERVICE_PROCESS
+from pytest_dflash.findings import Json
 
 CAP_BYTES = 1_048_576
 
@@ -84,3 +87,14 @@ def _parse(reply: Reply) -> Reading[Mapping[str, str]]:
     if reply.rc and not found:
         return reply.silence("cat of the files that the command line names")
     return Value(found, "files named by the command line")
+
+
+def model_config(named: Reading[Mapping[str, str]]) -> Reading[Json]:
+    """The config.json of the first model's folder that was read."""
+    if not isinstance(named, Value):
+        return Silent("the files that the command line names were not read")
+    for path, text in named.value.items():
+        if path.endswith("/config.json"):
+            with suppress(ValueError, RecursionError):
+                return Value(json.loads(text), path)
+    return Silent("the drafter's config.json could not be read (a name at a hub, or no permission)")

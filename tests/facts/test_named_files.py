@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dflash.facts.named_files import named_files
+from pytest_dflash.facts.named_files import model_config, named_files
 from pytest_dflash.facts.probe import Reply
 from pytest_dflash.facts.reading import Silent, Value
 
@@ -75,6 +75,15 @@ def test_text_of_the_command_line_is_data(ask: Ask, tmp_path: Path) -> None:
 
 def test_a_script_that_fails_is_silent_with_its_words() -> None:
     assert isinstance(PROBE.parse(Reply(b"", b"sh: 1: head: not found\n", 127)), Silent)
+
+
+def test_the_drafters_config_is_the_first_that_is_json() -> None:
+    named = Value(
+        {"engine.yaml": "a: 1", "/srv/broken/config.json": "{", "/srv/draft/config.json": '{"a": 1}'}
+    )
+    assert model_config(named) == Value({"a": 1}, "/srv/draft/config.json")
+    assert isinstance(model_config(Value({})), Silent)
+    assert isinstance(model_config(Silent("no permission")), Silent)
 
 
 @given(st.binary(max_size=200), st.integers(0, 255))
