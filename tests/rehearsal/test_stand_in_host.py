@@ -53,9 +53,12 @@ def test_its_proc_shows_the_real_process_in_the_units_cgroup(healthy: StandInHos
 def test_its_workers_hide_the_arguments_behind_their_titles(healthy: StandInHost) -> None:
     group = healthy.root / "sys/fs/cgroup/system.slice" / healthy.unit / "cgroup.procs"
     pids = [int(pid) for pid in group.read_text("ascii").split()]
-    titles = [(healthy.root / f"proc/{pid}/cmdline").read_bytes().rstrip(b"\0") for pid in pids]
+    expected = [b"sglang::scheduler_TP%d" % rank for rank in range(8)] + [b"sglang::detokenizer"]
 
-    assert titles[1:] == [b"sglang::scheduler_TP%d" % rank for rank in range(8)] + [b"sglang::detokenizer"]
+    def titles() -> list[bytes]:
+        return [(healthy.root / f"proc/{pid}/cmdline").read_bytes().rstrip(b"\0") for pid in pids[1:]]
+
+    assert wait_until(lambda: titles() == expected), titles()  # each names itself once it is scheduled
     assert pids[0] == main_pid(healthy)
 
 
