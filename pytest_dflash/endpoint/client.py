@@ -75,6 +75,8 @@ class Client:
             verify=_trust(ca_file),
             trust_env=False,
             follow_redirects=False,
+            # None is kept: an engine may close an idle one in the moment in which the next request takes it.
+            limits=httpx.Limits(max_keepalive_connections=0),
             timeout=Timeout(deadline_s, connect=min(CONNECT_S, deadline_s)),
             event_hooks={"request": [self._sign], "response": [self._refuse]},
         )
