@@ -79,8 +79,8 @@ def next_step(findings: Sequence[Finding], verdict: Verdict) -> str | None:
     for outcome in (Outcome.FAIL, Outcome.UNPROVEN):
         advising = [each for each in findings if each.outcome is outcome and each.judgement.remedy]
         knowing = [each for tells in TELLS_MORE for each in advising if each.check.startswith(tells)]
-        for finding in (*knowing, *advising):
-            return visible(finding.judgement.remedy or "")
+        if advising:
+            return visible((knowing or advising)[0].judgement.remedy or "")
     if verdict is Verdict.PARTIAL:
         return "run without -k, -m and node ids to judge the host"
     if verdict is Verdict.UNDECIDED and any(f.outcome is Outcome.NOT_RUN for f in findings):
