@@ -21,7 +21,6 @@ import pytest
 from pytest_dflash import host_entry, waivers
 from pytest_dflash.checks import Check
 from pytest_dflash.endpoint import service
-from pytest_dflash.endpoint.client import Client
 from pytest_dflash.endpoint.service import Service
 from pytest_dflash.engines.dialect import Load
 from pytest_dflash.engines.registry import dialect
@@ -44,8 +43,9 @@ from pytest_dflash.lifecycle.controller import Controller
 from pytest_dflash.lifecycle.flagline import Change
 from pytest_dflash.lifecycle.phase import Phase
 from pytest_dflash.lifecycle.readiness import Settled, wait_until_settled
-from pytest_dflash.lifecycle.settling import Answered, Settling
+from pytest_dflash.lifecycle.settling import Settling
 from pytest_dflash.lifecycle.traffic import Rotation
+from pytest_dflash.locator import Locator
 from pytest_dflash.profile.loader import LoadedProfile
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.reach import Reach
@@ -59,8 +59,6 @@ LEASE_S = 1800.0
 RENEWED = ("_settled", "service", "info", "version", "chain")
 """What is read anew after a restart."""
 WITHOUT_REQUESTS = frozenset({Phase.NOT_RUNNING, Phase.FAILED, Phase.CRASH_LOOP})
-ANSWER_S = 10.0
-"""How long a passive route may take before the service counts as one that does not answer."""
 
 
 @dataclass
@@ -87,10 +85,7 @@ class HostRun:
     tell: Callable[[str], None] = lambda _line: None
     carriers: dict[str, str] = field(default_factory=dict)
     unreachable: bool = False
-    url: str | None = None
-    url_of: int = 0
     known: Identity | None = None
-    services: list[Service] = field(default_factory=list)
 
     @property
     def profile(self) -> Profile:
@@ -105,13 +100,13 @@ class HostRun:
     @cached_property
     def redactor(self) -> Redactor:
         """Knows the secrets of this run."""
-        return Redactor([self.key] if self.key else [])
+        key = self.locator.key
+        return Redactor([key] if key else [])
 
-    @property
-    def key(self) -> str | None:
-        """The API key, from the variable that the profile names."""
-        name = self.profile.endpoint.api_key_env
-        return os.environ.get(name) if name else None
+    @cached_property
+    def locator(self) -> Locator:
+        """Finds the service."""
+        return Locator(self.reach, self.profile)
 
     @cached_property
     def collector(self) -> Collector:
@@ -191,21 +186,10 @@ class HostRun:
             everything=lambda: self._facts(ALL),
             alive=lambda: self._facts(ALIVE, passive=False),
             pulse=lambda: self._facts(PULSE, passive=False),
-            answered=self._answered,
+            answered=self.locator.answered,
             dialect=self.dialect,
             wait=wait,
         )
-
-    def _answered(self, facts: Facts) -> Answered:
-        """Whether a passive route answers."""
-        try:
-            with self._client(self._url(facts), self.key, ANSWER_S) as client:
-                client.get(service.MODELS)
-        except EndpointError as error:
-            return Answered(answers=False, why=str(error))
-        except HostError:
-            return Answered(answers=None)  # no way leads there; whoever asks for the service is told
-        return Answered(answers=True)
 
     def _facts(self, probes: Any, *, passive: bool = True) -> Facts:
         named = named_files(self.dialect.file_flags, self.dialect.folder_flags)
@@ -237,36 +221,7 @@ class HostRun:
         facts, settled = self.settled
         if settled.phase is not Phase.READY:
             raise NotServing(f"{self.profile.service.unit} does not serve: {settled.why}")
-        url = self._url(facts)
-        made = Service(self._client(url, self.key), self._client(url, None), facts.port, settled.why)
-        self.services.append(made)
-        return made
-
-    def _client(self, url: str, key: str | None, deadline_s: float = 30.0) -> Client:
-        endpoint, model = self.profile.endpoint, self.profile.service.served_model
-        return Client(url, key=key, ca_file=endpoint.ca_file, served_model=model, deadline_s=deadline_s)
-
-    def _url(self, facts: Facts) -> str:
-        """Where the service is asked: found once a connection, since a tunnel may have to be opened for it."""
-        made = self.reach.connection.connections
-        if self.url is None or self.url_of != made:
-            self.url, self.url_of = self.profile.endpoint.url or self._found(facts), made
-        return self.url
-
-    def _found(self, facts: Facts) -> str:
-        listeners, port = facts.listeners, facts.port
-        connection = self.reach.connection
-        found = (
-            service.place(listeners.value, port, connection.outside)
-            if isinstance(listeners, Value) and port
-            else None
-        )
-        if found is None:
-            raise NotServing(
-                f"where {self.profile.service.unit} listens could not be told",
-                'name it in the profile: [endpoint] url = "http://…/v1"',
-            )
-        return service.base_url(found, connection.forward)
+        return self.locator.service(facts, settled.why)
 
     def load_now(self) -> Reading[Load]:
         """The requests that the engine has at this moment; a unit that does not run has none."""
@@ -402,8 +357,8 @@ class HostRun:
         """Puts the host back, then closes clients and connection; may be called twice."""
         if "controller" in self.__dict__:
             self.controller.close()
-        while self.services:
-            self.services.pop().close()
+        if "locator" in self.__dict__:
+            self.locator.close()
         self.reach.close()
 
 

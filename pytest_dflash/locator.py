@@ -1,0 +1,99 @@
+"""Where the service is asked: its URL from here, and clients for it.
+
+Law: finds, never judges. The way is found once a connection, since a tunnel may have to be opened for it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from pytest_dflash.endpoint import service
+from pytest_dflash.endpoint.client import Client
+from pytest_dflash.endpoint.service import Service
+from pytest_dflash.errors import EndpointError, HostError, NotServing
+from pytest_dflash.facts.host_facts import Facts
+from pytest_dflash.facts.reading import Value
+from pytest_dflash.lifecycle.settling import Answered
+from pytest_dflash.profile.schema import Profile
+from pytest_dflash.reach import Reach
+
+DEADLINE_S = 30.0
+ANSWER_S = 10.0
+"""How long a passive route may take before the service counts as one that does not answer."""
+
+
+@dataclass
+class Locator:
+    """The way to the service of one profile, found when it is first needed."""
+
+    reach: Reach
+    profile: Profile
+    url: str | None = None
+    _found_over: int = 0
+    _handed_out: list[Service] = field(default_factory=list)
+
+    @property
+    def key(self) -> str | None:
+        """The API key, from the variable that the profile names."""
+        name = self.profile.endpoint.api_key_env
+        return os.environ.get(name) if name else None
+
+    def service(self, facts: Facts, why: str) -> Service:
+        """The service, which is taken to be ready for the reason given.
+
+        Raises:
+            NotServing: Nobody listens where it should.
+            HostError: No way leads there.
+        """
+        url = self.find(facts)
+        made = Service(self._client(url, self.key), self._client(url, None), facts.port, why)
+        self._handed_out.append(made)
+        return made
+
+    def answered(self, facts: Facts) -> Answered:
+        """Whether a passive route answers."""
+        try:
+            with self._client(self.find(facts), self.key, ANSWER_S) as client:
+                client.get(service.MODELS)
+        except EndpointError as error:
+            return Answered(answers=False, why=str(error))
+        except HostError:
+            return Answered(answers=None)  # no way leads there; whoever asks for the service is told
+        return Answered(answers=True)
+
+    def find(self, facts: Facts) -> str:
+        """The URL: the profile's, else where the serving process listens, else a tunnel to there.
+
+        Raises:
+            NotServing: Where it listens could not be told.
+            HostError: No tunnel can be had.
+        """
+        connections = self.reach.connection.connections
+        if self.url is None or self._found_over != connections:
+            self.url = self.profile.endpoint.url or self._listening(facts)
+            self._found_over = connections
+        return self.url
+
+    def _listening(self, facts: Facts) -> str:
+        listeners, port, connection = facts.listeners, facts.port, self.reach.connection
+        place = (
+            service.place(listeners.value, port, connection.outside)
+            if isinstance(listeners, Value) and port
+            else None
+        )
+        if place is None:
+            raise NotServing(
+                f"where {self.profile.service.unit} listens could not be told",
+                'name it in the profile: [endpoint] url = "http://…/v1"',
+            )
+        return service.base_url(place, connection.forward)
+
+    def _client(self, url: str, key: str | None, deadline_s: float = DEADLINE_S) -> Client:
+        endpoint, model = self.profile.endpoint, self.profile.service.served_model
+        return Client(url, key=key, ca_file=endpoint.ca_file, served_model=model, deadline_s=deadline_s)
+
+    def close(self) -> None:
+        """Closes every client that was handed out; may be called twice."""
+        while self._handed_out:
+            self._handed_out.pop().close()
