@@ -1,0 +1,47 @@
+"""The faults that the stand-in host can have, and the checks that must notice each.
+
+Law: a table, one module an area. A stage is what a careless hand or a bad day would do to a host: an edited file,
+an engine's switch, lost lines. Exactly the named checks turn red or unproven, everything else stays as it was.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+from pytest_dflash.errors import UsageError
+from pytest_dflash.rehearsal.faults.endpoint import ENDPOINT
+from pytest_dflash.rehearsal.faults.fault import Fault, Layer, Severity, Stage
+from pytest_dflash.rehearsal.faults.machine import MACHINE
+from pytest_dflash.rehearsal.faults.service import SERVICE
+
+__all__ = ("FAULTS", "Fault", "Layer", "Severity", "Stage", "UnknownFault", "listing", "named")
+_AREAS = (SERVICE, ENDPOINT, MACHINE)
+FAULTS: Mapping[str, Fault] = {fault.name: fault for area in _AREAS for fault in area}
+"""Every fault by its name."""
+
+
+class UnknownFault(UsageError):  # noqa: N818 - named for what was asked for
+    """A name that is no fault's."""
+
+
+def named(name: str) -> Fault:
+    """The fault called `name`.
+
+    Raises:
+        UnknownFault: With the names that come close, and where all stand.
+    """
+    if name in FAULTS:
+        return FAULTS[name]
+    close = difflib.get_close_matches(name, FAULTS, 3, 0.5)
+    hint = f" did you mean {' or '.join(close)}?" if close else ""
+    raise UnknownFault(
+        f"--dflash-fault={name}: there is no such fault;{hint} `--dflash-fault=list` prints all of them"
+    )
+
+
+def listing(faults: Iterable[Fault] = tuple(FAULTS.values())) -> str:
+    """One line a fault: name, level, checks that must notice, title, with tabs between."""
+    return "".join(
+        f"{fault.name}\t{fault.level}\t{','.join(fault.checks)}\t{fault.title}\n" for fault in faults
+    )
