@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from pytest_dflash.endpoint.answer import Answer
 from pytest_dflash.endpoint.client import Client
+from pytest_dflash.endpoint.trouble import EndpointTrouble
 from pytest_dflash.engines.dialect import Dialect, Load
 from pytest_dflash.errors import EndpointError
 from pytest_dflash.facts.reading import Reading, Silent, Value
@@ -96,12 +97,14 @@ class Service:
         except EndpointError as error:
             return Silent(str(error), f"GET {MODELS}")
 
-    def status_without_key(self) -> Reading[int]:
-        """The status of a passive route, asked without a key."""
+    def status_without_key(self, path: str = MODELS) -> Reading[int]:
+        """The status of a route, asked by GET without a key. A redirect is a status too."""
         try:
-            return Value(self.keyless.get(MODELS).status, f"GET {MODELS}")
-        except EndpointError as error:
-            return Silent(str(error), f"GET {MODELS}")
+            return Value(self.keyless.get(path).status, f"GET {path}")
+        except EndpointTrouble as trouble:
+            if trouble.status is not None:
+                return Value(trouble.status, f"GET {path}")
+            return Silent(str(trouble), f"GET {path}")
 
     def close(self) -> None:
         """Closes both clients."""

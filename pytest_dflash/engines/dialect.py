@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from pytest_dflash.engines.scoring import Scoring
 from pytest_dflash.facts.journal import Journal
 from pytest_dflash.facts.reading import Reading
 from pytest_dflash.findings import Json
@@ -90,6 +91,21 @@ class Load:
 
     def __str__(self) -> str:
         return f"{self.running} running and {self.queued} queued"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A route, for the question whether it answers without a key.
+
+    Attributes:
+        path: Below the engine's root. A GET of it does nothing: it is read, or it takes another method only.
+        gives: What whoever reaches it can do, as a verb: "generates text".
+        serves: It serves the model or moves the engine. False: it only tells.
+    """
+
+    path: str
+    gives: str
+    serves: bool = True
 
 
 class Dialect(Protocol):
@@ -186,6 +202,12 @@ class Dialect(Protocol):
 
     def draft_path(self, settings: Mapping[str, Json]) -> str | None:
         """Where the drafter lies; None when nobody drafts with a model of its own."""
+
+    def routes(self) -> Sequence[Route]:
+        """Routes that need a key where one is set. Never one whose GET acts, or for which the engine generates."""
+
+    def scoring(self) -> Scoring:
+        """How it is asked for tokens, and for what it thinks of given ones."""
 
     def default_port(self) -> int:
         """The port that the engine listens on when nobody says."""

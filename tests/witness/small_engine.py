@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from pytest_dflash.engines.dialect import Dialect, Settings, Warning_
+from pytest_dflash.engines.dialect import Dialect, Route, Settings, Warning_
 from pytest_dflash.facts.journal import Entry, Journal
 from pytest_dflash.facts.procfs import Process
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
@@ -105,6 +105,9 @@ class SmallDialect:
             return Silent("the config is no object")
         own = drafter_config.get("sliding_window")
         return Value(own, "config.json: sliding_window") if isinstance(own, int) else Absent("config.json")
+
+    def routes(self) -> tuple[Route, ...]:
+        return ()
 
     def default_port(self) -> int:
         return 30000

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_dflash.engines.dialect import Decode, Load, Settings, Warning_
+from pytest_dflash.engines.dialect import Decode, Load, Route, Settings, Warning_
 from pytest_dflash.engines.literals import plain
 from pytest_dflash.engines.sglang import (
     command,
@@ -18,6 +18,7 @@ from pytest_dflash.engines.sglang import (
     native,
     notices,
     rewrites,
+    routes,
     sameness,
     startup,
 )
@@ -142,6 +143,14 @@ class SGLang:
     def draft_path(self, settings: Mapping[str, Json]) -> str | None:
         """`--speculative-draft-model-path`."""
         return _text(settings.get("speculative-draft-model-path"))
+
+    def routes(self) -> Sequence[Route]:
+        """What its key guards, or should."""
+        return routes.ROUTES
+
+    def scoring(self) -> SGLangScoring:
+        """`/generate`, by token ids."""
+        return SGLangScoring()
 
     def default_port(self) -> int:
         """30000."""

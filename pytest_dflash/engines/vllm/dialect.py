@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_dflash.engines.dialect import Decode, Load, Settings, Warning_
+from pytest_dflash.engines.dialect import Decode, Load, Route, Settings, Warning_
 from pytest_dflash.engines.literals import plain
 from pytest_dflash.engines.vllm import (
     command,
@@ -18,6 +18,7 @@ from pytest_dflash.engines.vllm import (
     log_lines,
     native,
     notices,
+    routes,
     sameness,
     startup,
 )
@@ -141,6 +142,14 @@ class VLLM:
     def load(self, path: str, text: str) -> Reading[Load]:  # noqa: ARG002 - the seam's
         """Running and waiting requests of all engines."""
         return counters.load(text)
+
+    def routes(self) -> Sequence[Route]:
+        """What its key guards, or should."""
+        return routes.ROUTES
+
+    def scoring(self) -> VLLMScoring:
+        """`/v1/completions`, by token ids."""
+        return VLLMScoring()
 
     def default_port(self) -> int:
         """8000."""

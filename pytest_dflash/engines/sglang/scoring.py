@@ -1,0 +1,150 @@
+"""SGLang's `/generate`: token ids in and out, input logprobs, and the account of each request's verify steps.
+
+Law: bodies out, values in. Field names are those of 0.5.5 to 0.5.23; several spellings are tried, the newest first.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from packaging.version import Version
+
+from pytest_dflash.engines.scoring import TOP, Ask, Bounds, Drafting, Order, Scored, Spoken
+from pytest_dflash.engines.sglang import flags
+from pytest_dflash.engines.shapes import count, counts, listed, number, table
+from pytest_dflash.facts.reading import Reading, Silent, Value
+from pytest_dflash.findings import Json
+
+LOGPROBS_WITH_DFLASH = Version("0.5.18")
+"""Older ones refuse any request with logprobs as soon as DFLASH drafts. Source: sglang#33459."""
+HISTOGRAMS = ("spec_correct_drafts_histogram", "spec_accept_histogram")
+_SAMPLE = re.compile(r"^sglang:(?P<name>\w+?)(?:_total)?(?:\{[^}\n]*\})? (?P<value>[-+.\w]+)$", re.MULTILINE)
+
+
+class SGLangScoring:
+    """`/generate` and `/tokenize`."""
+
+    repeated_prompt_last = (
+        "SGLang with DFLASH has crashed on the second request with the same prompt (sglang#28528)"
+    )
+
+    def withheld(self, version: str | None, settings: Mapping[str, Json]) -> str:
+        """Old versions answer every request with logprobs with an error while DFLASH drafts."""
+        known, algorithm = flags.parsed(version), str(settings.get("speculative-algorithm") or "").upper()
+        if algorithm == "DFLASH" and known is not None and known < LOGPROBS_WITH_DFLASH:
+            return f"SGLang {known} refuses logprobs with DFLASH (allowed from {LOGPROBS_WITH_DFLASH})"
+        return ""
+
+    def tokenise(self, text: str, model: str) -> Ask | None:
+        """POST /tokenize."""
+        return Ask("/tokenize", {"model": model, "prompt": text})
+
+    def ids(self, document: Json) -> Reading[tuple[int, ...]]:
+        """`tokens`."""
+        found = counts(table(document).get("tokens"))
+        return Value(found, "POST /tokenize") if found else Silent("it told no tokens", "POST /tokenize")
+
+    def generate(self, order: Order, model: str) -> Ask:  # noqa: ARG002 - one server, one model
+        """POST /generate. `sampling_seed` counts only where the server samples deterministically."""
+        sampling: dict[str, Json] = {
+            "max_new_tokens": order.max_tokens,
+            "temperature": order.temperature,
+            "ignore_eos": order.to_the_limit,
+        }
+        if order.seed is not None:
+            sampling["sampling_seed"] = order.seed
+        if order.schema is not None:
+            sampling["json_schema"] = json.dumps(order.schema)
+        prompt: dict[str, Json] = (
+            {"text": order.prompt} if isinstance(order.prompt, str) else {"input_ids": list(order.prompt)}
+        )
+        return Ask("/generate", {**prompt, "sampling_params": sampling})
+
+    def spoken(self, document: Json) -> Reading[Spoken]:
+        """`output_ids` and `meta_info`."""
+        answer, where = table(document), "POST /generate"
+        meta = table(answer.get("meta_info"))
+        if not meta:
+            return Silent("the answer has no meta_info", where)
+        finish = meta.get("finish_reason")
+        return Value(
+            Spoken(
+                tokens=counts(answer.get("output_ids")),
+                text=str(answer.get("text") or ""),
+                finish=str(table(finish).get("type") or finish or ""),
+                prompt_tokens=count(meta.get("prompt_tokens")),
+                completion_tokens=count(meta.get("completion_tokens")),
+                cached_tokens=count(meta.get("cached_tokens")),
+                steps=count(meta.get("spec_verify_ct")),
+                histogram=next((h for name in HISTOGRAMS if (h := counts(meta.get(name)))), None),
+            ),
+            where,
+        )
+
+    def score(self, tokens: Sequence[int], start: int, model: str, *, afresh: bool = False) -> Ask | None:  # noqa: ARG002 - as above
+        """POST /generate with input logprobs. The first position asked for has none, so it is asked one earlier.
+
+        The prefix cache is used up to `logprob_start_len` at most: from 0 on nothing is.
+        """
+        return Ask(
+            "/generate",
+            {
+                "input_ids": list(tokens),
+                "sampling_params": {"max_new_tokens": 1, "temperature": 0},
+                "return_logprob": True,
+                "logprob_start_len": 0 if afresh else start - 1,
+                "top_logprobs_num": TOP,
+                "return_text_in_logprobs": False,
+            },
+        )
+
+    def scored(self, document: Json, start: int, length: int) -> Reading[tuple[Scored, ...]]:
+        """`input_token_logprobs` and `input_top_logprobs`, the last ones: those from `start` on."""
+        where = "POST /generate, input logprobs"
+        meta = table(table(document).get("meta_info"))
+        said, tops = meta.get("input_token_logprobs"), meta.get("input_top_logprobs")
+        many = length - start
+        if not isinstance(said, list) or not isinstance(tops, list) or min(len(said), len(tops)) < many:
+            return Silent("the answer has no logprobs for all of its input", where)
+        found = []
+        for mine, best in zip(said[-many:], tops[-many:], strict=True):
+            triples = [pair for each in listed(best) if (pair := _pair(each))]
+            own = _pair(mine)
+            if own is None or not triples:
+                return Silent("a position of the input has no logprob", where)
+            found.append(Scored(own[0], own[1], tuple(sorted(triples, key=lambda each: -each[1]))))
+        return Value(tuple(found), where)
+
+    def bounds(self, settings: Mapping[str, Json]) -> Bounds:
+        """Context, page and prefill chunk."""
+        return Bounds(
+            context=count(settings.get("context-length")),
+            page=count(settings.get("page-size")),
+            chunk=count(settings.get("chunked-prefill-size")),
+        )
+
+    def counters_path(self) -> str:
+        """/metrics, which is there with --enable-metrics only."""
+        return "/metrics"
+
+    def counters(self, text: str) -> Reading[Drafting]:
+        """Generated tokens and verify calls (from 0.5.14 on)."""
+        sums: dict[str, float] = {}
+        for match in _SAMPLE.finditer(text):
+            try:
+                sums[match["name"]] = sums.get(match["name"], 0.0) + float(match["value"])
+            except ValueError:
+                continue
+        if "spec_verify_calls" not in sums or "generation_tokens" not in sums:
+            return Silent("sglang:spec_verify_calls_total is not among the counters", "GET /metrics")
+        return Value(Drafting(sums["generation_tokens"], sums["spec_verify_calls"]), "GET /metrics")
+
+
+def _pair(value: Any) -> tuple[int, float] | None:
+    """Token and logprob of `[logprob, token, text]`."""
+    triple = listed(value)
+    logprob, token = (number(triple[0]), count(triple[1])) if len(triple) > 1 else (None, None)
+    return None if logprob is None or token is None else (token, logprob)

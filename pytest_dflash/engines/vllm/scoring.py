@@ -1,0 +1,127 @@
+"""vLLM's `/v1/completions` with token ids: ids in and out, `prompt_logprobs`, and the counters of speculation.
+
+Law: bodies out, values in. Shapes seen on 0.32.0; `return_token_ids` exists from 0.10.2 on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pytest_dflash.engines.scoring import TOP, Ask, Bounds, Drafting, Order, Scored, Spoken
+from pytest_dflash.engines.shapes import count, counts, listed, number, table
+from pytest_dflash.engines.vllm import counters
+from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
+from pytest_dflash.findings import Json
+
+COMPLETIONS = "/v1/completions"
+
+
+class VLLMScoring:
+    """`/v1/completions` and `/tokenize`."""
+
+    repeated_prompt_last = ""
+
+    def withheld(self, version: str | None, settings: Mapping[str, Json]) -> str:  # noqa: ARG002 - the seam's
+        """Never: prompt logprobs come from a prefill, which does not speculate."""
+        return ""
+
+    def tokenise(self, text: str, model: str) -> Ask | None:
+        """POST /tokenize."""
+        return Ask("/tokenize", {"model": model, "prompt": text})
+
+    def ids(self, document: Json) -> Reading[tuple[int, ...]]:
+        """`tokens`."""
+        found = counts(table(document).get("tokens"))
+        return Value(found, "POST /tokenize") if found else Silent("it told no tokens", "POST /tokenize")
+
+    def generate(self, order: Order, model: str) -> Ask:
+        """POST /v1/completions."""
+        prompt: Json = order.prompt if isinstance(order.prompt, str) else list(order.prompt)
+        body: dict[str, Json] = {
+            "model": model,
+            "prompt": prompt,
+            "max_tokens": order.max_tokens,
+            "temperature": order.temperature,
+            "ignore_eos": order.to_the_limit,
+            "return_token_ids": True,
+        }
+        if order.seed is not None:
+            body["seed"] = order.seed
+        if order.schema is not None:
+            form: dict[str, Json] = {"name": "answer", "schema": order.schema, "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        return Ask(COMPLETIONS, body)
+
+    def spoken(self, document: Json) -> Reading[Spoken]:
+        """The first choice, and usage. Verify steps are told by /metrics only."""
+        where = f"POST {COMPLETIONS}"
+        choices = listed(table(document).get("choices"))
+        if not choices:
+            return Silent("the answer has no choices", where)
+        choice, usage = table(choices[0]), table(table(document).get("usage"))
+        details = table(usage.get("prompt_tokens_details"))
+        return Value(
+            Spoken(
+                tokens=counts(choice.get("token_ids")),
+                text=str(choice.get("text") or ""),
+                finish=str(choice.get("finish_reason") or ""),
+                prompt_tokens=count(usage.get("prompt_tokens")),
+                completion_tokens=count(usage.get("completion_tokens")),
+                cached_tokens=count(details.get("cached_tokens")),
+            ),
+            where,
+        )
+
+    def score(self, tokens: Sequence[int], start: int, model: str, *, afresh: bool = False) -> Ask | None:  # noqa: ARG002 - prompt_logprobs never read the prefix cache, and cover the whole prompt
+        """POST /v1/completions with `prompt_logprobs`."""
+        return Ask(
+            COMPLETIONS,
+            {
+                "model": model,
+                "prompt": list(tokens),
+                "max_tokens": 1,
+                "temperature": 0,
+                "prompt_logprobs": TOP,
+            },
+        )
+
+    def scored(self, document: Json, start: int, length: int) -> Reading[tuple[Scored, ...]]:
+        """`prompt_logprobs`: by position, id to logprob and rank; the token itself comes first."""
+        where = f"POST {COMPLETIONS}, prompt_logprobs"
+        choices = listed(table(document).get("choices"))
+        told = listed(table(choices[0]).get("prompt_logprobs")) if choices else []
+        if len(told) < length:
+            return Silent("the answer has no logprobs for all of its prompt", where)
+        found = []
+        for position in told[start:length]:
+            pairs = [pair for name, entry in table(position).items() if (pair := _pair(name, entry))]
+            if not pairs:
+                return Silent("a position of the prompt has no logprob", where)
+            own = pairs[0]
+            found.append(Scored(*own, tuple(sorted(pairs, key=lambda each: -each[1]))))
+        return Value(tuple(found), where)
+
+    def bounds(self, settings: Mapping[str, Json]) -> Bounds:
+        """Context, block of the cache, and prefill chunk."""
+        return Bounds(
+            context=count(settings.get("max-model-len")),
+            page=count(settings.get("block-size")),
+            chunk=count(settings.get("max-num-batched-tokens")),
+        )
+
+    def counters_path(self) -> str:
+        """/metrics."""
+        return counters.METRICS
+
+    def counters(self, text: str) -> Reading[Drafting]:
+        """Drafts and accepted tokens; a step generates what it accepted and the bonus token."""
+        found = counters.drafts(text)
+        if not isinstance(found, Value):
+            return found if isinstance(found, Silent) else Absent(found.where)
+        drafts = found.value
+        return Value(Drafting(drafts.steps + drafts.accepted, drafts.steps, drafts.per_position), found.where)
+
+
+def _pair(name: object, entry: object) -> tuple[int, float] | None:
+    logprob = number(table(entry).get("logprob"))
+    return (int(name), logprob) if isinstance(name, str) and name.isdecimal() and logprob is not None else None
