@@ -18,6 +18,7 @@ from openai import APIConnectionError, DefaultHttpxClient, OpenAI, Timeout
 
 from pytest_dflash.endpoint.address import Address, address
 from pytest_dflash.endpoint.answer import Answer, parsed, said
+from pytest_dflash.endpoint.door import Door
 from pytest_dflash.endpoint.protocol import Generation, read_stream, read_whole
 from pytest_dflash.endpoint.trouble import EndpointTrouble, Kind, of_status
 
@@ -71,8 +72,9 @@ class Client:
         self.deadline_s = deadline_s
         self._key = _usable(key)
         self._model = served_model
+        self._trusted = _trust(ca_file)
         self._http = DefaultHttpxClient(
-            verify=_trust(ca_file),
+            verify=self._trusted,
             trust_env=False,
             follow_redirects=False,
             # None is kept: an engine may close an idle one in the moment in which the next request takes it.
@@ -131,6 +133,18 @@ class Client:
         models = listed if isinstance(listed, list) else []
         ids = [model.get("id") for model in models if isinstance(model, dict)]
         return tuple(name for name in ids if isinstance(name, str))
+
+    def door(self) -> Door:
+        """The way in for whoever asks the same service by other means: the load's own transport.
+
+        Raises:
+            EndpointError: The model is not known, and the service does not list one.
+        """
+        trust = self._trusted if isinstance(self._trusted, ssl.SSLContext) else None
+        if trust is None and self.address.origin[0] == "https":
+            trust = httpx.create_ssl_context(trust_env=False)
+        bearer = f"Bearer {self._key}" if self._key else None
+        return Door(self.address, self._served_model(), bearer, trust)
 
     def complete(self, prompt: str, **options: Any) -> Generation:
         """The greedy answer to a prompt, as one document. Options: as `stream`.

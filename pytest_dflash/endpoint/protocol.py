@@ -29,10 +29,15 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts as the engine gives them. None: it gave none, or no whole number."""
+    """Token counts as the engine gives them. None: it gave none, or no whole number.
+
+    `cached_tokens` of the prompt came from the prefix cache: SGLang tells with --enable-cache-report, vLLM with
+    --enable-prompt-tokens-details, llama.cpp always.
+    """
 
     prompt_tokens: int | None
     completion_tokens: int | None
+    cached_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +51,7 @@ class Generation:
         malformed: Events that are no JSON object.
         first_text_s: From the request to the first text. duration_s: to the end of the answer.
         arrivals_s: When each chunk with text came. Several tokens may share one: count by usage.
+        chunk_chars: How many characters each of these brought.
     """
 
     ending: Ending
@@ -60,6 +66,7 @@ class Generation:
     first_text_s: float | None = None
     duration_s: float = 0.0
     arrivals_s: tuple[float, ...] = ()
+    chunk_chars: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -77,6 +84,7 @@ class Reception:
     _events: int = 0
     _done: bool = False
     _arrivals: list[float] = field(default_factory=list)
+    _chars: list[int] = field(default_factory=list)
 
     def event(self, event: Event, at_s: float) -> None:
         """Takes one event of a stream. What comes after [DONE] is not part of the answer."""
@@ -110,6 +118,7 @@ class Reception:
         self._reasoning.append(reasoning)
         if text or reasoning:
             self._arrivals.append(at_s)
+            self._chars.append(len(text) + len(reasoning))
         ids = choice.get("token_ids")
         if isinstance(ids, list):
             self._token_ids = [*(self._token_ids or []), *(i for i in ids if _whole(i) is not None)]
@@ -133,6 +142,7 @@ class Reception:
             first_text_s=self._arrivals[0] if self._arrivals else None,
             duration_s=at_s,
             arrivals_s=tuple(self._arrivals),
+            chunk_chars=tuple(self._chars),
         )
 
 
@@ -184,7 +194,12 @@ def _parsed(text: str) -> Any:
 def _usage(value: Any) -> Usage | None:
     if not isinstance(value, dict):
         return None
-    return Usage(_whole(value.get("prompt_tokens")), _whole(value.get("completion_tokens")))
+    details = _table(value.get("prompt_tokens_details"))
+    return Usage(
+        _whole(value.get("prompt_tokens")),
+        _whole(value.get("completion_tokens")),
+        _whole(details.get("cached_tokens")),
+    )
 
 
 def _whole(value: Any) -> int | None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
 
 ERROR = 0.05
 """The chance that a run is wrong about any of its bounds, all looks together; each side of it."""
@@ -53,8 +52,10 @@ def interval(values: Sequence[float], error: float = ERROR) -> Interval:
         values: One number a repeat, at least one.
         error: The chance that `low` is too high at any look; the same again for `high`.
     """
-    count, mean = len(values), fmean(values)
-    spread = stdev(values) if count > 1 else 0.0
+    count = len(values)
+    mean = math.fsum(values) / count
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    spread = math.sqrt(squares / (count - 1)) if count > 1 else 0.0
     reach = _reach(count, error)
     half = 0.0 if spread == 0 and reach < math.inf else reach * spread if spread else math.inf
     return Interval(count, mean, spread, mean - half, mean + half)

@@ -1,0 +1,65 @@
+"""How measured values lie: quantiles, outliers, two modes.
+
+Law: numbers in, numbers out. Nothing is ever dropped: an outlier is shown and stays in every mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median, pstdev
+
+OUTLYING = 4.5
+"""Robust spreads from the median; of a thousand normal values one lies so far out by chance in 150 runs."""
+MAD_TO_SPREAD = 1.4826
+"""The median absolute deviation of normal values to their standard deviation. Source: Rousseeuw and Croux (1993)."""
+
+FEWEST_OF_A_MODE = 3
+FEWEST_WITH_MODES = 10
+APART = 4.0
+"""The gap between two modes in spreads of the wider one: normal repeats look like two in less than one run of 100."""
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """Two kinds of repeats with nothing between them: as when a process lands in one of two states.
+
+    Attributes:
+        low: The repeats of the lower kind, ascending. high: of the upper one.
+    """
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def __str__(self) -> str:
+        return f"{fmean(self.low):.4g} ({len(self.low)} repeats) and {fmean(self.high):.4g} ({len(self.high)})"
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The smallest value that this share of all is not above (nearest rank); of at least one value."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def outliers(values: Sequence[float]) -> tuple[int, ...]:
+    """Where the values stand that lie far from the others, by position; none where more than half are equal."""
+    if len(values) < 4:
+        return ()
+    middle = median(values)
+    scale = MAD_TO_SPREAD * median(abs(value - middle) for value in values)
+    if scale == 0:
+        return ()
+    return tuple(at for at, value in enumerate(values) if abs(value - middle) > OUTLYING * scale)
+
+
+def modes(values: Sequence[float]) -> Modes | None:
+    """The two kinds of repeats, where the widest gap parts them clearly."""
+    if len(values) < FEWEST_WITH_MODES:
+        return None
+    ordered = sorted(values)
+    cuts = range(FEWEST_OF_A_MODE, len(ordered) - FEWEST_OF_A_MODE + 1)
+    cut = max(cuts, key=lambda at: ordered[at] - ordered[at - 1])
+    low, high = tuple(ordered[:cut]), tuple(ordered[cut:])
+    gap = high[0] - low[-1]
+    return Modes(low, high) if gap > 0 and gap >= APART * max(pstdev(low), pstdev(high)) else None
