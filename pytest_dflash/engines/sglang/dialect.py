@@ -23,6 +23,7 @@ from pytest_dflash.engines.sglang import (
     startup,
 )
 from pytest_dflash.engines.sglang.log_lines import decode_line, spoken
+from pytest_dflash.engines.sglang.scoring import SGLangScoring
 from pytest_dflash.facts.journal import Journal
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.findings import Json

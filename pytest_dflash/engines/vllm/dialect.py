@@ -22,6 +22,7 @@ from pytest_dflash.engines.vllm import (
     sameness,
     startup,
 )
+from pytest_dflash.engines.vllm.scoring import VLLMScoring
 from pytest_dflash.facts.journal import Journal
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.findings import Json

@@ -124,4 +124,6 @@ class VLLMScoring:
 
 def _pair(name: object, entry: object) -> tuple[int, float] | None:
     logprob = number(table(entry).get("logprob"))
-    return (int(name), logprob) if isinstance(name, str) and name.isdecimal() and logprob is not None else None
+    return (
+        (int(name), logprob) if isinstance(name, str) and name.isdecimal() and logprob is not None else None
+    )
