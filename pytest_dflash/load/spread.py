@@ -1,11 +1,10 @@
-"""How measured values lie: quantiles, outliers, two modes.
+"""How measured values lie: outliers, two modes.
 
 Law: numbers in, numbers out. Nothing is ever dropped: an outlier is shown and stays in every mean.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, pstdev
@@ -33,13 +32,9 @@ class Modes:
     high: tuple[float, ...]
 
     def __str__(self) -> str:
-        return f"{fmean(self.low):.4g} ({len(self.low)} repeats) and {fmean(self.high):.4g} ({len(self.high)})"
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    """The smallest value that this share of all is not above (nearest rank); of at least one value."""
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+        return (
+            f"{fmean(self.low):.4g} ({len(self.low)} repeats) and {fmean(self.high):.4g} ({len(self.high)})"
+        )
 
 
 def outliers(values: Sequence[float]) -> tuple[int, ...]:

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_dflash.load.spread import modes, outliers
+
+STEADY = [60.0, 61.0, 59.5, 60.4, 59.8, 60.2, 60.9, 59.9, 60.1, 60.6]
+
+
+def test_the_value_far_out_is_named_by_its_place() -> None:
+    assert outliers([*STEADY, 31.0]) == (10,)
+    assert outliers(STEADY) == ()
+
+
+def test_few_or_equal_values_have_no_outliers() -> None:
+    assert outliers([1.0, 100.0, 1.0]) == ()
+    assert outliers([5.0] * 9 + [7.0]) == ()
+
+
+def test_two_kinds_of_repeats_are_told_apart() -> None:
+    found = modes([*STEADY, 48.0, 48.4, 47.9, 48.2])
+    assert found is not None
+    assert len(found.low) == 4
+    assert found.low[-1] < 50 < found.high[0]
+
+
+def test_one_or_two_values_apart_are_outliers_and_no_mode() -> None:
+    assert modes([*STEADY, 31.0, 31.5]) is None
+
+
+def test_normal_repeats_look_like_two_modes_in_less_than_two_runs_of_a_hundred() -> None:
+    rng = random.Random(5)
+    seen = sum(modes([rng.gauss(60, 3) for _ in range(10)]) is not None for _ in range(1000))
+    assert seen < 20
+
+
+@given(st.lists(st.floats(-1e9, 1e9), max_size=40))
+def test_any_numbers_have_modes_and_outliers_or_none(values: list[float]) -> None:
+    found = modes(values)
+    assert found is None or sorted([*found.low, *found.high]) == sorted(values)
+    assert all(0 <= at < len(values) for at in outliers(values))
