@@ -72,6 +72,7 @@ class Judgement:
         between: The two witnesses between which a setting was lost.
         cause: The usual cause. remedy: what to do.
         measures: Numbers by name, the unit in the name.
+        series: What a picture is drawn from, by name: lists of numbers, one a repeat, a sample or a request.
     """
 
     outcome: Outcome
@@ -84,6 +85,7 @@ class Judgement:
     remedy: str | None = None
     evidence: tuple[Evidence, ...] = ()
     measures: Mapping[str, float] = field(default_factory=dict)
+    series: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

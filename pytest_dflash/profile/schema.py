@@ -127,7 +127,13 @@ class Tree(Table):
 
 
 class Throughput(Table):
-    """One load and its floors. `text_class` is the key `class`. All rates are output tokens per second."""
+    """One load and its floors. `text_class` is the key `class`. All rates are output tokens per second.
+
+    Attributes:
+        max_ttft_ms: Of the mean time to the first token, as max_tpot_ms of the time per token after it.
+        accept_length: Generated tokens per verify step, bonus token included, for this class of text.
+        plain_output_tokens_per_s_total: What this load came to without speculation, as somebody measured it.
+    """
 
     name: Said
     text_class: TextClass = Field(alias="class")
@@ -137,7 +143,33 @@ class Throughput(Table):
     min_output_tokens_per_s_total: Positive | None = None
     min_decode_tokens_per_s_per_request: Positive | None = None
     max_ttft_ms: Positive | None = None
+    max_tpot_ms: Positive | None = None
+    accept_length: Range | None = None
+    plain_output_tokens_per_s_total: Positive | None = None
     time_budget_s: Positive = 120
+
+
+class Context(Table):
+    """Long prompts. Without the table: half the window, the window and four windows, where a window is expected.
+
+    Attributes:
+        lengths: Prompt lengths in tokens, the first one is what the others are compared with.
+        min_accept_length_share: Of the accept length at the first length.
+        max_step_time_share: Of the time of a verify step at the first length; None: any.
+        prefix_cache: Whether the same long prompt is answered from the prefix cache. None: as the engine is set.
+    """
+
+    lengths: Annotated[tuple[Count, ...], as_tuple] = ()
+    min_accept_length_share: Annotated[float, Field(gt=0, le=1)] = 0.8
+    max_step_time_share: Annotated[float, Field(ge=1)] | None = None
+    prefix_cache: bool | None = None
+
+    @field_validator("lengths")
+    @classmethod
+    def _something_to_compare_with(cls, lengths: tuple[int, ...]) -> tuple[int, ...]:
+        if lengths and (len(lengths) < 2 or list(lengths) != sorted(set(lengths))):
+            raise ValueError("must be two lengths or more, each longer than the one before")
+        return lengths
 
 
 class Lifecycle(Table):
@@ -169,11 +201,17 @@ class Exposure(Table):
 
 
 class Traffic(Table):
-    """Commands on this side; `{host}` becomes the host's name."""
+    """Commands on this side; `{host}` becomes the host's name.
+
+    Attributes:
+        abort_when_foreign: End a load within two seconds of requests that are not ours, errors of the engine,
+            a growing queue or a new Xid. False: the load runs on, and what it proves is told.
+    """
 
     drain: Annotated[tuple[Said, ...], as_tuple] = ()
     undrain: Annotated[tuple[Said, ...], as_tuple] = ()
     timeout_s: Positive = 60
+    abort_when_foreign: bool = False
 
     @model_validator(mode="after")
     def _comes_back(self) -> Self:
@@ -217,6 +255,7 @@ class Profile(Table):
     window: Window = Window()
     tree: Tree = Tree()
     throughput: Annotated[tuple[Throughput, ...], as_tuple] = ()
+    context: Context = Context()
     lifecycle: Lifecycle = Lifecycle()
     exposure: Exposure = Exposure()
     traffic: Traffic = Traffic()

@@ -36,6 +36,7 @@ def to_json(finding: Finding, redact: Callable[[str], str] = str) -> dict[str, A
             for e in judgement.evidence
         ],
         "measures": dict(judgement.measures),
+        "series": dict(judgement.series),
         "duration_s": round(finding.duration_s, 4),
     }
     return {key: cleaned(value, redact) for key, value in document.items()}
@@ -54,6 +55,7 @@ def from_json(document: Mapping[str, Any]) -> Finding:
         remedy=document["remedy"],
         evidence=tuple(Evidence(**e) for e in document["evidence"]),
         measures=document["measures"],
+        series=document.get("series", {}),
     )
     return Finding(
         check=document["check"],
