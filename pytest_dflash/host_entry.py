@@ -5,9 +5,11 @@ Law: reads a `HostRun` as it is; asks nobody, makes nothing.
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from pytest_dflash.facts.identity import Identity
+from pytest_dflash.portrait import portrait
 
 if TYPE_CHECKING:
     from pytest_dflash.host_run import HostRun
@@ -43,14 +45,19 @@ def document(run: HostRun, identity: Identity | None) -> dict[str, Any]:
         "changed": bool(controller and controller.changed),
         "restored": controller.restored if controller else None,
         "unreachable": run.unreachable,
-    }
+        "waivers": [
+            {"check": w.check, "param": w.param, "reason": w.reason, "expires": str(w.expires)}
+            for w in run.profile.waivers
+            if w.host is None or fnmatchcase(run.name, w.host)
+        ],
+    } | (portrait(settled[0]) if isinstance(settled := run.__dict__.get("_settled"), tuple) else {})
 
 
 def notes(run: HostRun) -> list[str]:
     """What a reader of the summary should know beside the findings."""
     controller = _controller(run)
     lines = [f"NOT PUT BACK: {left}"] if (left := broken(run)) else []
-    lines += [f"somebody else's, left as it is: {each}" for each in controller.notes] if controller else []
+    lines += controller.notes if controller else []
     if not run.loaded.reviewed:
         lines.append(
             f"profile: {run.loaded.path} says reviewed = false: nobody vouches for these expectations yet"

@@ -18,7 +18,7 @@ from pytest_dflash.witness import drift
 
 @check("lifecycle.nothing_left_behind")
 def test_no_earlier_run_left_anything(facts: Facts, profile: Profile) -> Judgement:
-    return lifecycle.nothing_left_behind(facts.files, profile.service.unit)
+    return lifecycle.nothing_left_behind(facts.files, facts.claim, profile.service.unit)
 
 
 @check("lifecycle.restarts", level="restart", restarts=1)

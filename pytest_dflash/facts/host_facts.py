@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from pytest_dflash.facts import procfs
+from pytest_dflash.facts.claim import CLAIM, Claim
 from pytest_dflash.facts.disks import DISKS, SHARED_MEMORY, Disk
 from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.journal import JOURNAL, Journal
@@ -40,6 +41,7 @@ ALL: tuple[Probe[Any], ...] = (
     *ALIVE,
     LOADED_COMMAND,
     UNIT_FILES,
+    CLAIM,
     PREVIOUS,
     STARTS,
     KERNEL,
@@ -105,6 +107,11 @@ class Facts:
     def files(self) -> Reading[UnitFiles]:
         """The unit as the disk holds it."""
         return self.transcript.reading(UNIT_FILES)
+
+    @property
+    def claim(self) -> Reading[Claim]:
+        """Which run of ours changes the unit, or died while changing it."""
+        return self.transcript.reading(CLAIM)
 
     @property
     def loaded(self) -> Reading[LoadedCommand]:

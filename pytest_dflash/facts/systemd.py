@@ -53,11 +53,15 @@ class LoadedCommand:
 
     It is what the next start would use, not what the running process was started with. Specifiers are
     resolved, variables are not. No ExecStart at all is a value: a drop-in may have emptied it.
+
+    Attributes:
+        manager_variables: Names in the manager's own environment, which services inherit; None where not heard.
     """
 
     exec_start: tuple[tuple[str, ...], ...]
     environment: Mapping[str, str]
     environment_files: tuple[str, ...]
+    manager_variables: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +170,12 @@ UNIT_PROPERTIES: Probe[Unit] = Probe(
 _BUSCTL = "busctl get-property"
 
 
+def _manager_variables(text: str) -> tuple[str, ...] | None:
+    """The names in `systemctl show -p Environment`; quoted values may add more of them, which does no harm."""
+    told = re.search(r"^Environment=(.*)", text, re.MULTILINE)
+    return tuple(re.findall(r"([A-Za-z_][A-Za-z0-9_]*)=", told[1])) if told else None
+
+
 def _read_loaded_command(reply: Reply) -> Reading[LoadedCommand]:
     answers: dict[str, list[object]] = {}
     for line in reply.text.splitlines():
@@ -186,6 +196,7 @@ def _read_loaded_command(reply: Reply) -> Reading[LoadedCommand]:
             exec_start=tuple(tuple(map(str, argv)) for argv in commands if isinstance(argv, list)),
             environment={name: value for name, equals, value in pairs if equals},
             environment_files=tuple(map(str, files)),
+            manager_variables=_manager_variables(reply.text),
         ),
         _BUSCTL,
     )
@@ -198,7 +209,8 @@ LOADED_COMMAND: Probe[LoadedCommand] = Probe(
 label=$(printf %s "$UNIT" |
     sed 's/_/_5f/g; s/-/_2d/g; s/\./_2e/g; s/@/_40/g; s/:/_3a/g; s/\\/_5c/g; s/^[0-9]/_3&/')
 timeout 10 busctl --json=short get-property org.freedesktop.systemd1 "/org/freedesktop/systemd1/unit/$label" \
-    org.freedesktop.systemd1.Service ExecStart Environment EnvironmentFiles
+    org.freedesktop.systemd1.Service ExecStart Environment EnvironmentFiles || exit
+timeout 10 systemctl show --no-pager -p Environment || true
 """,
     _read_loaded_command,
 )

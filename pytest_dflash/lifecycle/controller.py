@@ -23,6 +23,7 @@ from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.probe import Reply
 from pytest_dflash.facts.reading import Reading
 from pytest_dflash.lifecycle import dropin, fingerprint, lease, lock
+from pytest_dflash.lifecycle.fingerprint import rebooted
 from pytest_dflash.lifecycle.flagline import Changes, loaded_command, rewritten
 from pytest_dflash.lifecycle.phase import Phase
 from pytest_dflash.lifecycle.readiness import Settled
@@ -88,9 +89,10 @@ class Controller:
         tell: Takes a line of progress.
         afford: Told what is about to begin and how many restarts it takes with its way back; refuses by raising.
         apart: Keeps the requests of others away, from the first change until `close`.
+        undrain: What brings the host back into its load balancer by hand; "" where `apart` takes it out of none.
         changed: Whether anything was done to the unit.
         broken: What is left, once a put-back failed.
-        notes: Edits of somebody else that were met, and left alone.
+        notes: What was met meanwhile: edits of somebody else, which stay; a reboot.
     """
 
     collector: Collector
@@ -103,6 +105,7 @@ class Controller:
     tell: Callable[[str], None] = lambda _line: None
     afford: Callable[[str, int], None] = lambda _step, _restarts: None
     apart: Callable[[], AbstractContextManager[None]] = nullcontext
+    undrain: str = ""
     clock: Callable[[], float] = time.monotonic
     pause: Callable[[float], None] = time.sleep
     changed: bool = False
@@ -233,15 +236,18 @@ class Controller:
         before = self._before
         assert before is not None
         back = self._restarted("put back", lease.PUT_BACK, "wait again", self._renew)
-        if not back.ready:
-            raise NotPutBack(f"it does not serve as it did: {back.settled.why}")
         after = fingerprint.read(self._collect("compare"))
+        boot = rebooted(before, after)
+        if not back.ready:
+            raise NotPutBack(
+                f"it does not serve as it did: {back.settled.why}" + (f"; {boot}" if boot else "")
+            )
         found = fingerprint.compare(before, after)
-        self.notes += found.others
+        self.notes += [f"somebody else's, left as it is: {each}" for each in found.others]
+        self.notes += [boot] if boot else []
         if found.ours:
             raise NotPutBack("; ".join(found.ours))
         self._moved, self._before, self.restored = False, None, True
-        self._release()
 
     def close(self) -> None:
         """Puts back what is changed, gives the lock away, lets others in again. May be called twice.
@@ -250,18 +256,25 @@ class Controller:
         """
         with suppress(NotPutBack):
             self.put_back()
-        if not self.broken:
+        as_before = not self.broken
+        together = self._together()
+        if as_before:
             try:
-                self._release()
+                self._release(forget=together)
             except HostError as error:
                 self.tell(f"the lock of {self.unit} could not be given away, it lapses by itself: {error}")
+
+    def _together(self) -> bool:
+        """Lets others in again; False where that failed, which breaks the controller."""
         apart, self._apart = self._apart, None
-        if apart is not None:
-            try:
+        try:
+            if apart is not None:
                 apart.close()
-            except NotPutBack as error:
-                self.broken, self.restored = self.broken or str(error), False
-                self.tell(str(error))
+        except NotPutBack as error:
+            self.broken, self.restored = self.broken or str(error), False
+            self.tell(str(error))
+            return False
+        return True
 
     def beat(self) -> None:
         """Renews lease and lock when a quarter of their time is over.
@@ -283,10 +296,27 @@ class Controller:
             raise NotPutBack(self.broken)
         if self._held:
             return
+        self._lock()
         if self._apart is None:
+            self._alone()
+
+    def _alone(self) -> None:
+        """Keeps the requests of others away. The host is told before, as nobody else would know if this run died."""
+        try:
+            if self.undrain:
+                self._must("note", lock.note(self.undrain), Refused)
             with ExitStack() as stack:
                 stack.enter_context(self.apart())
                 self._apart = stack.pop_all()
+        except NotPutBack as error:
+            self.broken, self.restored = str(error), False
+            raise
+        except BaseException:
+            with suppress(HostError):
+                self._release(forget=True)
+            raise
+
+    def _lock(self) -> None:
         reply = self._step("lock", lock.ACQUIRE)
         if reply.rc == lock.HELD:
             holder = lock.holder(reply.text)
@@ -339,9 +369,10 @@ class Controller:
             took_s=self.clock() - begun,
         )
 
-    def _release(self) -> None:
+    def _release(self, *, forget: bool = False) -> None:
+        """Gives the lock away. `forget`: the host is in rotation again, its note of a drain is taken away."""
         if self._held:
-            self._step("unlock", lock.RELEASE)
+            self._step("unlock", (lock.FORGET if forget and self.undrain else "") + lock.RELEASE)
             self._held = False
 
     def _collect(self, step: str) -> Any:

@@ -37,6 +37,7 @@ class Fingerprint:
     unit: Unit
     loaded: LoadedCommand
     files: UnitFiles
+    boot_id: str = ""
 
     @property
     def texts(self) -> Mapping[str, str]:
@@ -70,7 +71,19 @@ def read(transcript: Transcript) -> Fingerprint:
     if not (isinstance(unit, Value) and isinstance(loaded, Value) and isinstance(files, Value)):
         silent = next((each.why for each in (unit, loaded, files) if isinstance(each, Silent)), "no answer")
         raise Refused(f"what the unit is cannot be told, so it could not be put back: {silent}")
-    return Fingerprint(unit.value, loaded.value, files.value)
+    first = transcript.first
+    boot_id = first.value.boot_id if isinstance(first, Value) else ""
+    return Fingerprint(unit.value, loaded.value, files.value, boot_id)
+
+
+def rebooted(before: Fingerprint, after: Fingerprint) -> str:
+    """A sentence where the host was rebooted between the two, else ""."""
+    if before.boot_id == after.boot_id or not (before.boot_id and after.boot_id):
+        return ""
+    return (
+        f"the host was rebooted meanwhile (boot {before.boot_id[:8]} ended, {after.boot_id[:8]} runs), which took "
+        "drop-in, lock and lease away"
+    )
 
 
 @dataclass(frozen=True, slots=True)

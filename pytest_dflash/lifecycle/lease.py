@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import shlex
 
-FOLDER = "/run/pytest-dflash"
-"""Volatile: a reboot takes lock, lease and drop-in away together."""
+from pytest_dflash.facts.claim import FOLDER
 
 
 def name(unit: str) -> str:
@@ -66,7 +65,10 @@ rm -rf "$STATE"
 
 
 def arm(head: str) -> str:
-    """Writes the script, then has the manager run it; the lease stands when the status is 0."""
+    """Writes the script, then has the manager run it; the lease stands when the status is 0.
+
+    One of an earlier change of this run ends: its change was put back.
+    """
     return (
         head
         + f"""
@@ -77,6 +79,7 @@ END_OF_LEASE
 }} >"$STATE/restore.sh" || exit 73
 sh -n "$STATE/restore.sh" || exit 73
 renew || exit 73
+systemctl stop -- "$LEASE" 2>/dev/null
 systemd-run --quiet --collect --unit="$LEASE" --property=OOMScoreAdjust=-1000 -- /bin/sh "$STATE/restore.sh" || exit
 [ "$(systemctl show -p ActiveState --value -- "$LEASE")" = active ]
 """

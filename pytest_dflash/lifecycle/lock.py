@@ -7,6 +7,7 @@ behind when it died: its drop-in, and the script that takes it away.
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 
 HELD, NO_SPACE = 75, 73
@@ -62,6 +63,17 @@ systemctl stop -- "$LEASE" 2>/dev/null
 rm -rf "$STATE"
 rmdir "${STATE%/*}" 2>/dev/null
 exit 0
+"""
+
+FORGET = 'mine && rm -f "$STATE.drained"\n'
+
+
+def note(undrain: str) -> str:
+    """Writes what brings the host back into its load balancer: it outlives lock and lease, root alone reads it."""
+    return f"""
+(umask 077 && printf '%s\\n' {shlex.quote(" ".join(undrain.split()))} >"$STATE.drained") && exit 0
+rm -f "$STATE.drained"
+exit 73
 """
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_dflash.engines.dialect import Dialect
+from pytest_dflash.facts.claim import DRAINED, FOLDER, Claim
 from pytest_dflash.facts.identity import Identity, movement
 from pytest_dflash.facts.journal import Journal
 from pytest_dflash.facts.reading import Reading, Silent, Value
@@ -19,21 +20,50 @@ from pytest_dflash.lifecycle.controller import Restart
 from pytest_dflash.lifecycle.phase import Phase
 
 
-def nothing_left_behind(files: Reading[UnitFiles], unit: str) -> Judgement:
-    """No drop-in of an earlier run that died is still there."""
+def nothing_left_behind(files: Reading[UnitFiles], claim: Reading[Claim], unit: str) -> Judgement:
+    """No run that died left its drop-in, its lock, or the host out of its load balancer; and none is at work."""
     if not isinstance(files, Value):
         why = files.why if isinstance(files, Silent) else "the unit has no files"
         return unproven(f"whether an earlier run left a drop-in was not told: {why}")
-    left = dropin.left_behind(files.value)
-    if not left:
-        return passed("no earlier run left a drop-in behind", expected=[], observed=[])
+    if isinstance(claim, Silent):
+        return unproven(f"whether a run of ours holds the unit was not told: {claim.why}")
+    left = list(dropin.left_behind(files.value))
+    held = claim.value if isinstance(claim, Value) else Claim(held=False)
+    if held.at_work:
+        return unproven(
+            f"another run works on {unit}: {held.holder}; its time ends in {held.left_s} s",
+            expected=[],
+            observed=[*left, held.who],
+            cause="it is at work, or it was killed and the host's own lease is about to put the unit back",
+            remedy="run again when it is done, or when its time is over",
+        )
+    told = [f"{path}: the unit does not run as its own files say" for path in left]
+    by_hand = [f"rm {' '.join(left)}; systemctl daemon-reload; systemctl restart {unit}"] if left else []
+    if held.held:
+        told.append(f"its lock ({held.holder})")
+        by_hand.append(f"rm -r {FOLDER}/{unit}")
+    if held.drained:
+        told.append("the host out of its load balancer")
+        by_hand.append(
+            f"{held.undrain} (on the side of that run); rm {FOLDER}/{unit}{DRAINED}"
+            if held.undrain
+            else f"[traffic] undrain of that run's profile; root reads it in {FOLDER}/{unit}{DRAINED}"
+        )
+    if not told:
+        return passed("no earlier run left a drop-in, a lock or a drain behind", expected=[], observed=[])
+    heals = "run with --dflash-allow=reconfigure, which puts it back" + (
+        ", and a profile whose [traffic] undrain brings the host back" if held.drained else ""
+    )
     return failed(
-        f"an earlier run left {left[0]}: the unit does not run as its own files say",
+        f"an earlier run left {'; '.join(told)}",
         expected=[],
-        observed=list(left),
-        cause="the run was killed, and the host's own lease has not run yet; or it is still at work",
-        remedy=f"run with --dflash-allow=reconfigure, which puts it back; or by hand: rm {' '.join(left)}; "
-        f"systemctl daemon-reload; systemctl restart {unit}",
+        observed=[
+            *left,
+            *([held.who] if held.held else []),
+            *([held.undrain or DRAINED] if held.drained else []),
+        ],
+        cause="the run was killed" + (", and the host's own lease has not run yet" if left else ""),
+        remedy=f"{heals}; or by hand: {'; '.join(by_hand)}",
     )
 
 

@@ -26,6 +26,23 @@ BY_WRAPPERS = (
     *("CUDA_HOME", "CUDA_PATH"),
 )
 """Variables that login shells, environment managers and module files set by themselves."""
+BY_SYSTEMD = (
+    *("PATH", "LANG", "LC_*", "LANGUAGE", "USER", "LOGNAME", "HOME", "SHELL", "TERM", "TZ", "XDG_*"),
+    *(
+        "INVOCATION_ID",
+        "JOURNAL_STREAM",
+        "SYSTEMD_*",
+        "MAINPID",
+        "MANAGERPID",
+        "PIDFILE",
+        "LISTEN_*",
+        "NOTIFY_SOCKET",
+    ),
+    *("WATCHDOG_*", "*_DIRECTORY", "MEMORY_PRESSURE_*", "LOG_NAMESPACE", "TRIGGER_*", "REMOTE_*", "FDSTORE"),
+)
+"""Variables that systemd itself gives to a service. Source: systemd.exec(5), "Environment variables in spawned
+processes". One too many here goes unnoticed, one
+too few is an accusation."""
 WHAT_FILES = "whether the process has the environment files as they are on disk"
 WHAT_PROCESS = "whether the process runs what the manager holds"
 
@@ -138,11 +155,37 @@ def older(chain: Chain) -> Reading[Sequence[str]]:
     )
 
 
-def restarted(chain: Chain) -> Judgement:
-    """The serving process was started with what the manager holds: flags, and Environment= where it can be read.
+def taken_out(chain: Chain) -> Sequence[str]:
+    """Variables of the process that nobody gives it any more: they stood in the unit when it was started.
 
-    A variable that was taken out of the unit is not noticed: a process has many that no unit names.
+    Only for the manager's own child, with the very arguments that the manager holds: behind a wrapper or a login
+    (PAMName=) anybody may have set them. Nothing where the manager's own environment was not heard.
     """
+    loaded, process, files = chain.sources.loaded, chain.sources.process, chain.sources.unit_files
+    if not (isinstance(loaded, Value) and isinstance(process, Value) and isinstance(files, Value)):
+        return ()
+    inherited, environ = loaded.value.manager_variables, process.value.environ
+    stated = {**loaded.value.environment, **from_files(files, loaded.value.environment_files)}
+    settings = unit_file.effective(files.value, chain.sources.unit).settings
+    if (
+        inherited is None
+        or not isinstance(environ, Value)
+        or wrapped(loaded.value, loaded.value.environment, process.value)
+        or settings.get(("Service", "PAMName"))
+    ):
+        return ()
+    known = {*stated, *inherited}
+    return [
+        name
+        for name in sorted(environ.value)
+        if re.fullmatch(r"[A-Za-z_]\w*", name)
+        and name not in known
+        and not any(fnmatchcase(name, pattern) for pattern in BY_SYSTEMD)
+    ]
+
+
+def restarted(chain: Chain) -> Judgement:
+    """The serving process was started with what the manager holds: flags, and Environment= where it can be read."""
     held, running = chain.heard["loaded_unit"], chain.heard["process_argv"]
     for source, reading in (("loaded unit", held), ("process", running)):
         if not isinstance(reading, Value):
@@ -182,6 +225,10 @@ def restarted(chain: Chain) -> Judgement:
             evidence=witnesses,
             cause="the unit was changed and reloaded, and the process is still the one from before",
             remedy="`systemctl restart` the unit when its traffic is drained",
+        )
+    if isinstance(old, Value):
+        old = Value(
+            [*old.value, *(f"{name}: no unit names it any more" for name in taken_out(chain))], old.where
         )
     if isinstance(old, Value) and old.value:
         return failed(

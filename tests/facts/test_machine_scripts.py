@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from pytest_dflash.facts import disks, nvidia, packages, platform, procfs, sockets, toolkit
+from pytest_dflash.facts import claim, disks, nvidia, packages, platform, procfs, sockets, toolkit
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 
-MODULES = (disks, nvidia, packages, platform, procfs, sockets, toolkit)
+MODULES = (claim, disks, nvidia, packages, platform, procfs, sockets, toolkit)
 PROBES = [probe for module in MODULES for probe in vars(module).values() if isinstance(probe, Probe)]
 SHELL = shutil.which("dash") or "/bin/sh"
 

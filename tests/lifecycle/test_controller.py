@@ -7,15 +7,19 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
 from pytest_dflash.engines.registry import dialect
 from pytest_dflash.errors import NotPutBack, Refused
+from pytest_dflash.facts.claim import CLAIM, Claim
 from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.connection import local_connection
 from pytest_dflash.facts.host_facts import ALIVE, Facts
 from pytest_dflash.facts.named_files import named_files
+from pytest_dflash.facts.reading import Value
 from pytest_dflash.lifecycle.controller import STEPS, Controller
 from pytest_dflash.lifecycle.observing import observe
 from pytest_dflash.lifecycle.phase import Observation, Phase
@@ -79,6 +83,15 @@ class Bench:
             self.prop("ActiveState"),
         )
 
+    def lease(self) -> str:
+        name = "dflash-lease-sglang-k26-ddtree.service"
+        return self.host.tool("systemctl", "show", "-p", "ActiveState", "--value", name).strip()
+
+    def claim(self) -> Any:
+        collector = Collector(local_connection(self.host.root, self.host.bin), self.host.unit)
+        found = collector.collect((CLAIM,)).reading(CLAIM)
+        return found.value if isinstance(found, Value) else None
+
     @property
     def leftovers(self) -> list[str]:
         run = self.host.root / "run"
@@ -112,6 +125,7 @@ def test_a_flag_is_changed_for_a_while_and_all_is_as_before(bench: Bench) -> Non
         assert "\0--speculative-draft-window-size\0001024\0" in bench.state()[0]
         assert bench.prop("DropInPaths").endswith("/zzz-dflash-r1.conf")
     assert bench.state() == before
+    controller.close()
     assert bench.leftovers == []
     assert (controller.changed, controller.restored) == (True, True)
     assert [line.rpartition(": ")[2] for line in bench.told if line.rpartition(": ")[2] in STEPS] == list(
@@ -129,6 +143,17 @@ def test_changes_follow_each_other_without_a_way_back_between_them(bench: Bench)
     assert controller.restored
 
 
+def test_a_change_after_a_change_that_was_put_back_has_a_lease_again(bench: Bench) -> None:
+    controller, before = bench.controller(), bench.state()
+    for window in (512, 256):
+        with controller.reconfigured({WINDOW: window}) as changed:
+            assert changed.ready
+            assert bench.lease() == "active"
+        assert bench.state() == before
+    controller.close()
+    assert (bench.leftovers, bench.lease()) == ([], "inactive")
+
+
 def test_a_crash_in_the_changed_configuration_is_told_and_put_back(bench: Bench) -> None:
     controller, before = bench.controller(), bench.state()
     with controller.reconfigured({"no-such-flag": 3}) as changed:
@@ -142,6 +167,7 @@ def test_an_error_in_the_block_puts_back_too(bench: Bench) -> None:
     controller, before = bench.controller(), bench.state()
     with pytest.raises(ZeroDivisionError), controller.reconfigured({WINDOW: 1024}):
         raise ZeroDivisionError
+    controller.close()
     assert bench.state() == before
     assert bench.leftovers == []
 
@@ -259,12 +285,48 @@ def test_others_are_kept_away_from_the_first_change_until_the_end(bench: Bench) 
         yield
         heard.append("undrain")
 
-    controller = replace(bench.controller(), apart=apart)
+    controller = replace(bench.controller(), apart=apart, undrain="lb undrain h")
     controller.restart()
     assert heard == ["drain"]
+    assert bench.claim() == Claim(
+        held=True, who="alice@laptop, run r1", since=ANY, left_s=ANY, drained=True, undrain="lb undrain h"
+    )
     controller.close()
     controller.close()
     assert heard == ["drain", "undrain"]
+    assert bench.leftovers == []
+
+
+@pytest.mark.slow
+def test_a_run_that_dies_drained_leaves_word_of_it_until_another_one_has_undrained(bench: Bench) -> None:
+    dead = replace(bench.controller(lease_s=1), undrain="lb undrain h")
+    bench.dead = "wait"
+    with pytest.raises(Killed):
+        die(dead)
+    bench.dead = ""
+    deadline = time.monotonic() + 15
+    while (left := bench.claim()) and left.held:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert left == Claim(held=False, drained=True, undrain="lb undrain h")
+    plain = bench.controller("r2")
+    plain.restart()
+    plain.close()
+    assert bench.claim() == left
+    healer = replace(bench.controller("r3"), undrain="lb undrain h")
+    healer.restart()
+    healer.close()
+    assert (bench.claim(), bench.leftovers) == (None, [])
+
+
+def test_a_host_that_cannot_be_drained_keeps_neither_lock_nor_note(bench: Bench) -> None:
+    def apart() -> AbstractContextManager[None]:
+        raise Refused("foreign_traffic")
+
+    controller = replace(bench.controller(), apart=apart, undrain="lb undrain h")
+    with pytest.raises(Refused):
+        controller.restart()
+    assert bench.leftovers == []
 
 
 def test_a_host_that_stays_out_of_rotation_is_not_put_back(bench: Bench) -> None:
@@ -273,10 +335,22 @@ def test_a_host_that_stays_out_of_rotation_is_not_put_back(bench: Bench) -> None
         yield
         raise NotPutBack("it is still out of rotation")
 
-    controller = replace(bench.controller(), apart=apart)
+    controller = replace(bench.controller(), apart=apart, undrain="lb undrain h")
     controller.restart()
     controller.close()
     assert (controller.restored, controller.broken) == (False, "it is still out of rotation")
+    assert bench.claim() == Claim(held=False, drained=True, undrain="lb undrain h")
+
+
+def test_a_drain_that_fails_and_cannot_be_undone_breaks_the_controller(bench: Bench) -> None:
+    def apart() -> AbstractContextManager[None]:
+        raise NotPutBack("it is still out of rotation")
+
+    controller = replace(bench.controller(), apart=apart, undrain="lb undrain h")
+    with pytest.raises(NotPutBack):
+        controller.restart()
+    assert (controller.restored, controller.broken) == (False, "it is still out of rotation")
+    assert bench.claim().drained
 
 
 def test_what_others_do_not_allow_touches_nothing(bench: Bench) -> None:

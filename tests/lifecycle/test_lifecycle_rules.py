@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from pytest_dflash.engines.registry import dialect
+from pytest_dflash.facts.claim import Claim
 from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.journal import Entry, Journal
-from pytest_dflash.facts.reading import Silent, Value
+from pytest_dflash.facts.reading import Absent, Silent, Value
 from pytest_dflash.facts.systemd import DiskFile, UnitFiles
 from pytest_dflash.findings import Judgement, Outcome, failed, passed, unproven
 from pytest_dflash.lifecycle.changing import Changed
@@ -106,11 +107,47 @@ def test_without_budgets_nothing_is_visited() -> None:
     assert lifecycle.budget_in_force(None, None).outcome is Outcome.NOT_APPLICABLE
 
 
+CLEAN = Value(UnitFiles(None, (DiskFile("/etc/x.d/10.conf", ""),)))
+LEFT = Value(UnitFiles(None, (DiskFile("/run/x.d/zzz-dflash-r.conf", ""),)))
+NOBODY = Absent("/run/pytest-dflash")
+
+
 def test_a_drop_in_that_was_left_is_named_with_the_way_to_take_it_away() -> None:
-    clean = Value(UnitFiles(None, (DiskFile("/etc/x.d/10.conf", ""),)))
-    assert lifecycle.nothing_left_behind(clean, "x").outcome is Outcome.PASS
-    left = Value(UnitFiles(None, (DiskFile("/run/x.d/zzz-dflash-r.conf", ""),)))
-    found = lifecycle.nothing_left_behind(left, "x")
+    assert lifecycle.nothing_left_behind(CLEAN, NOBODY, "x").outcome is Outcome.PASS
+    found = lifecycle.nothing_left_behind(LEFT, NOBODY, "x")
     assert (found.outcome, found.observed) == (Outcome.FAIL, ["/run/x.d/zzz-dflash-r.conf"])
+    assert found.summary == (
+        "an earlier run left /run/x.d/zzz-dflash-r.conf: the unit does not run as its own files say"
+    )
     assert "rm /run/x.d/zzz-dflash-r.conf; systemctl daemon-reload; systemctl restart x" in str(found.remedy)
-    assert lifecycle.nothing_left_behind(Silent("no"), "x").outcome is Outcome.UNPROVEN
+    assert lifecycle.nothing_left_behind(Silent("no"), NOBODY, "x").outcome is Outcome.UNPROVEN
+    assert lifecycle.nothing_left_behind(CLEAN, Silent("no"), "x").outcome is Outcome.UNPROVEN
+
+
+def test_a_host_that_a_dead_run_left_drained_is_named_with_what_brings_it_back() -> None:
+    found = lifecycle.nothing_left_behind(
+        CLEAN, Value(Claim(held=False, drained=True, undrain="lb undrain gpu1")), "x"
+    )
+    assert (found.outcome, found.observed) == (Outcome.FAIL, ["lb undrain gpu1"])
+    assert found.summary == "an earlier run left the host out of its load balancer"
+    assert found.remedy == (
+        "run with --dflash-allow=reconfigure, which puts it back, and a profile whose [traffic] undrain brings the "
+        "host back; or by hand: lb undrain gpu1 (on the side of that run); rm /run/pytest-dflash/x.drained"
+    )
+    hidden = lifecycle.nothing_left_behind(CLEAN, Value(Claim(held=False, drained=True)), "x")
+    assert "[traffic] undrain of that run's profile; root reads it in /run/pytest-dflash/x.drained" in str(
+        hidden.remedy
+    )
+
+
+def test_a_lock_that_lapsed_fails_and_one_at_work_leaves_the_question_open() -> None:
+    stale = Claim(held=True, who="alice@laptop", since="2026-11-29 20:00:00 UTC", left_s=-3)
+    found = lifecycle.nothing_left_behind(CLEAN, Value(stale), "x")
+    assert found.outcome is Outcome.FAIL
+    assert found.summary == "an earlier run left its lock (alice@laptop since 2026-11-29 20:00:00 UTC)"
+    assert "rm -r /run/pytest-dflash/x" in str(found.remedy)
+    working = lifecycle.nothing_left_behind(LEFT, Value(replace(stale, left_s=40)), "x")
+    assert working.outcome is Outcome.UNPROVEN
+    assert working.summary == (
+        "another run works on x: alice@laptop since 2026-11-29 20:00:00 UTC; its time ends in 40 s"
+    )

@@ -47,6 +47,36 @@ def test_an_old_variable_in_the_process_is_named(found: str | None, said: str) -
     )
 
 
+def with_manager(environ: dict[str, str], *, argv: tuple[str, ...] = ARGV, unit: str = "") -> Judgement:
+    held = Value(LoadedCommand((argv,), {"A": "1"}, (), ("LANG", "HTTP_PROXY")))
+    started = process(environ={"A": "1", **environ})
+    return restarted(chain_of(healthy(), loaded=held, process=started, unit_files=files(unit)))
+
+
+def test_a_variable_that_was_taken_out_of_the_unit_is_named() -> None:
+    judgement = with_manager({"SIMULATE": "1"})
+    assert judgement.outcome is Outcome.FAIL
+    assert judgement.summary == (
+        "the process has an older environment than the manager holds: SIMULATE: no unit names it any more"
+    )
+    assert judgement.observed == ["SIMULATE"]
+
+
+@pytest.mark.parametrize(
+    "judgement",
+    [
+        with_manager({"LANG": "C", "HTTP_PROXY": "p"}),  # the manager's own
+        with_manager({"STATE_DIRECTORY": "/s", "INVOCATION_ID": "0", "LC_ALL": "C", "XDG_RUNTIME_DIR": "/r"}),
+        with_manager({"SIMULATE": "1"}, argv=("/usr/bin/env", *ARGV)),  # a wrapper's
+        with_manager({"SIMULATE": "1"}, unit="PAMName=login"),
+        with_manager({"": "torn", "BASH_FUNC_x%%": "() {"}),
+        judge({"SIMULATE": "1"}, {}),  # the manager's environment was not heard
+    ],
+)
+def test_variables_of_others_than_the_unit_are_no_older_environment(judgement: Judgement) -> None:
+    assert judgement.outcome is Outcome.PASS, judgement.summary
+
+
 def test_an_unreadable_environment_is_told_and_flags_are_judged() -> None:
     judgement = judge(Silent("only root may read it"), {"A": "1"})
     assert judgement.outcome is Outcome.PASS
