@@ -88,7 +88,7 @@ XIDS = {
 
 _SCRIPT = rf"""{ASK}
 wanted='s/\(NVRM\|Xid\|[Oo]ut of memory\|oom-kill\|Killed process\)/&/p'
-ask -k -b -a --output-fields=MESSAGE,PRIORITY | sed -n "1p;2,\$$wanted" | head -c 2000000
+ask -k -b -a @NEWEST@ --output-fields=MESSAGE,PRIORITY | sed -n "1p;2,\$$wanted" | head -c 2000000
 echo
 echo end
 timeout 5 dmesg | sed -n "1p;2,\$$wanted" | head -c 500000
@@ -128,8 +128,13 @@ def _tells(entry: Entry) -> bool:
     return bool(re.search(r"NVRM|Xid|[Oo]ut of memory|oom-kill|Killed process", entry.message))
 
 
-KERNEL: Probe[KernelJournal] = Probe("kernel-journal", _SCRIPT, _read_kernel)
+KERNEL: Probe[KernelJournal] = Probe("kernel-journal", _SCRIPT.replace("@NEWEST@", ""), _read_kernel)
 """The first line comes along as the proof that the kernel's lines can be read."""
+
+RECENT_KERNEL: Probe[KernelJournal] = Probe(
+    "recent-kernel-journal", _SCRIPT.replace("@NEWEST@", "-n 300"), _read_kernel
+)
+"""The newest lines only: cheap enough to be asked every second while the host is under load."""
 
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9A-Fa-f:.]+)[^)]*\): (\d{1,6}),?\s*(.*)")
 _OOM = re.compile(r"(?:Out of memory|Memory cgroup out of memory).*?Killed process (\d{1,10}) \(([^)]*)\)")

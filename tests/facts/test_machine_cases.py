@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_dflash.facts import claim, disks, nvidia, packages, platform, procfs, sockets, toolkit
+from pytest_dflash.facts import claim, disks, nvidia, packages, platform, pressure, procfs, sockets, toolkit
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Absent, Silent, Value
 
 CASES = Path(__file__).with_name("cases")
-MODULES = (claim, disks, nvidia, packages, platform, procfs, sockets, toolkit)
+MODULES = (claim, disks, nvidia, packages, platform, pressure, procfs, sockets, toolkit)
 PROBES: Mapping[str, Probe[Any]] = {
     probe.name: probe for module in MODULES for probe in vars(module).values() if isinstance(probe, Probe)
 }
