@@ -59,7 +59,8 @@ class Restart:
         before, after: The invocations; a restart that was one has changed it.
         at_s: When it was asked for, seconds since the host's boot.
         settled: How the unit stood in the end.
-        took_s: From asking until it stood.
+        took_s: From asking until it stood, confirmed by a completion where one may be asked for.
+        noticed_s: From asking until it was seen to stand; None where that was not measured.
     """
 
     before: str
@@ -67,6 +68,7 @@ class Restart:
     at_s: float
     settled: Settled
     took_s: float
+    noticed_s: float | None = None
 
     @property
     def ready(self) -> bool:
@@ -359,6 +361,7 @@ class Controller:
         if reply.rc and "after" not in told:
             raise NotPutBack(f"`{step}` failed: {said(reply)}")
         self.tell(f"{self.unit}: {waiting}")
+        waiting_s = self.clock() - begun
         settled = self.wait(beat or self.beat, told.get("before"))
         at = told.get("at", "")
         return Restart(
@@ -367,6 +370,7 @@ class Controller:
             at_s=float(at) if re.fullmatch(r"[0-9]+\.?[0-9]*", at) else 0.0,
             settled=settled,
             took_s=self.clock() - begun,
+            noticed_s=waiting_s + settled.waited_s,
         )
 
     def _release(self, *, forget: bool = False) -> None:

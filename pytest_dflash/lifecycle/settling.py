@@ -24,7 +24,7 @@ ASK_AGAIN = 6
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """Whether a passive route answered; None where no way leads there. `why` says what came instead."""
+    """Whether it answered as it should; None where that cannot be told. `why` says what came instead."""
 
     answers: bool | None
     why: str = ""
@@ -40,6 +40,7 @@ class Settling:
         answered: Asks the service on a passive route, given where the facts say that it listens.
         dialect: The engine's.
         wait: `wait_until_settled` with the limits of this run.
+        completes: Asks a process that was just started for one short completion; None where none may be asked for.
     """
 
     everything: Callable[[], Facts]
@@ -50,6 +51,7 @@ class Settling:
     wait: Callable[[Callable[[], Observation]], Settled] = field(
         default=lambda look: wait_until_settled(look, timeout_s=900.0)
     )
+    completes: Callable[[Facts], Answered] | None = None
 
     def settle(self) -> tuple[Facts, Settled]:
         """The facts once the unit stands still: ready, or in a phase that waiting does not mend."""
@@ -66,7 +68,20 @@ class Settling:
         """How a unit that was just restarted stands in the end; `beat` is called before each look."""
         looks = _Looks(self, beat)
         settled = self.wait(looks)
-        return settled if looks.latest is None else self._proved(looks.latest, settled)
+        if looks.latest is None:
+            return settled
+        return self._completed(looks.latest, self._proved(looks.latest, settled))
+
+    def _completed(self, facts: Facts, settled: Settled) -> Settled:
+        """The same, once a completion came out right: an engine may be ready by its own words and answer nonsense."""
+        if settled.phase is not Phase.READY or self.completes is None:
+            return settled
+        told = self.completes(facts)
+        seen = replace(settled.observation, completes=told.answers)
+        now = standing(seen)
+        if now.phase is Phase.READY:
+            return replace(settled, observation=seen)
+        return replace(settled, phase=now.phase, observation=seen, why=f"{now.why}: {told.why}")
 
     def _proved(self, facts: Facts, settled: Settled) -> Settled:
         """The same, once a passive route has answered: a stopped process keeps its port and its ready line."""

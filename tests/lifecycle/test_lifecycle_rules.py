@@ -61,8 +61,17 @@ def test_readiness_has_its_time(made: Restart, within: float | None, outcome: Ou
 
 
 def test_the_runs_own_time_is_what_the_engines_ready_line_leaves() -> None:
-    found = lifecycle.ready_in_time(restart(), journal(READY), SGLANG, 20)
-    assert dict(found.measures) == {"ready_s": 12.5, "engine_s": 12.0, "noticed_after_s": 0.5}
+    found = lifecycle.ready_in_time(restart(noticed_s=12.25), journal(READY), SGLANG, 20)
+    assert dict(found.measures) == {
+        "ready_s": 12.5,
+        "engine_s": 12.0,
+        "noticed_after_s": 0.25,
+        "confirmed_after_s": 0.25,
+    }
+    assert found.summary == (
+        "ready 12.5 s after the restart was asked for (the engine took 12 s, it was noticed 0.25 s later and "
+        "confirmed in 0.25 s), within 20 s"
+    )
     for nothing in (journal("x"), Silent("no permission")):
         assert dict(lifecycle.ready_in_time(restart(), nothing, SGLANG, 20).measures) == {"ready_s": 12.5}
 

@@ -157,6 +157,34 @@ def test_after_a_restart_the_old_process_is_not_taken_for_the_new_one() -> None:
 
 
 @pytest.mark.parametrize(
+    "says, phase", [(True, Phase.READY), (None, Phase.READY), (False, Phase.ACTIVE_NOT_SERVING)]
+)
+def test_a_fresh_process_that_is_ready_is_asked_for_one_completion(says: bool | None, phase: Phase) -> None:  # noqa: FBT001 - three-valued
+    asked: list[object] = []
+
+    def completes(facts: object) -> Answered:
+        asked.append(facts)
+        return Answered(says, "the answer 'no no no' does not match 'ready'")
+
+    settled = replace(World([LOADING, READY]).settling(), completes=completes).anew(lambda: None)
+    assert (settled.phase, settled.observation.completes, len(asked)) == (phase, says, 1)
+    if says is False:
+        assert settled.why == (
+            "it logged that it is ready, and a short completion on port 30000 came out wrong: "
+            "the answer 'no no no' does not match 'ready'"
+        )
+
+
+def test_a_unit_that_was_not_restarted_or_is_not_ready_is_asked_for_none() -> None:
+    def completes(_facts: object) -> Answered:
+        raise AssertionError
+
+    assert replace(World([READY]).settling(), completes=completes).settle()[1].phase is Phase.READY
+    failed = replace(LOADING, active_state="failed", sub_state="failed")
+    assert replace(World([failed]).settling(), completes=completes).anew(lambda: None).phase is Phase.FAILED
+
+
+@pytest.mark.parametrize(
     "heard, fits, whole_logs",
     [(True, True, 3), (True, False, 5), (False, True, 7)],
     ids=["heard", "gap", "mute"],
