@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "pytest_dflash"
 ACTING = {
     *("socket", "subprocess", "threading", "asyncio", "time", "urllib.request"),
-    *("testinfra", "openai", "httpx", "httpx2", "tenacity"),
+    *("testinfra", "openai", "httpx", "httpx2", "tenacity", "uvloop"),
 }
 AGENTS = {
     "facts/execution.py",  # runs local processes
@@ -23,6 +23,10 @@ AGENTS = {
     "lifecycle/controller.py",  # restarts, changes, puts back
     "endpoint/client.py",  # asks the service
     "endpoint/service.py",  # tries whether a port accepts
+    "load/transport.py",  # writes requests, stamps what comes
+    "load/wave.py",  # one closed loop
+    "load/runner.py",  # waves, one after the other
+    "load/self_test.py",  # starts the truth server
     "activation.py",  # seconds on the terminal
 }
 

@@ -20,6 +20,7 @@ class Exchange:
         request: What is written.
         due_at_s: When it could have been written. sent_at_s: when it was. NaN until then.
         raw: What came. stamps, ends: when each piece came, and the length of `raw` then.
+        again: It is written a second time: the first met a connection that was being closed.
         lost: What this side knows of its failure, and in words.
     """
 
@@ -33,5 +34,6 @@ class Exchange:
     raw: bytearray = field(default_factory=bytearray)
     stamps: array[float] = field(default_factory=lambda: array("d"))
     ends: array[int] = field(default_factory=lambda: array("q"))
+    again: bool = False
     lost: Failure | None = None
     why: str = ""

@@ -19,6 +19,7 @@ from pytest_dflash.load.framing import Head, ended, head
 from pytest_dflash.load.records import Failure
 
 CONNECT_S = 10.0
+CROSSING_S = 1.0
 MAX_BYTES = 64 * 2**20
 clock = time.monotonic
 
@@ -34,6 +35,7 @@ class Connection(asyncio.Protocol):
         self.over = over
         self.exchange: Exchange | None = None
         self.usable = False
+        self._written = 0
         self._head: Head | None = None
         self._transport: Any = None
         self._fd: int | None = None
@@ -52,6 +54,7 @@ class Connection(asyncio.Protocol):
         socket takes is written right here.
         """
         self.exchange, self._head, rest = exchange, None, exchange.request
+        self._written += 1
         exchange.sent_at_s = clock()
         if self._fd is not None:
             with suppress(BlockingIOError, ConnectionError):  # a broken one is told by connection_lost
@@ -94,6 +97,14 @@ class Connection(asyncio.Protocol):
         if exchange is not None:
             exchange.lost, exchange.why = failure, why
             self._over(exchange)
+
+    def closed_under(self, exchange: Exchange) -> bool:
+        """Whether the other side closed a used connection just when this request was written, as it may.
+
+        RFC 9112 section 9.3.1: such a request may be sent again. That closing crosses it within a round trip.
+        """
+        unheard = exchange.lost is None and not exchange.raw and self._written > 1
+        return unheard and exchange.ended_at_s - exchange.sent_at_s < CROSSING_S
 
     def close(self) -> None:
         """Closes at once."""
