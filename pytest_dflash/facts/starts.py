@@ -19,7 +19,7 @@ FAILED_TO_START = "be02cf6855d2428ba40df7e9d022f03d"
 STOPPING = "de5b426a63be47a7b6ac3eaac82e2f6f"
 """systemd's message ids (sd-messages.h): one for each kind of line of pid 1."""
 
-LAST_LINES = 40
+LAST_LINES = 120  # a vLLM whose engine core died ends with some forty lines about leaks of its libraries
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pytest_dflash.engines.dialect import Dialect
 from pytest_dflash.facts.exits import exit_meaning
 from pytest_dflash.facts.host_facts import Facts
-from pytest_dflash.facts.journal import Journal
+from pytest_dflash.facts.journal import Entry, Journal
 from pytest_dflash.facts.procfs import age_s
 from pytest_dflash.facts.reading import Absent, Reading, Value
 from pytest_dflash.facts.sockets import Listener
@@ -33,7 +33,7 @@ def observe(facts: Facts, dialect: Dialect, answers: bool | None = None) -> Obse
         return Observation(answers=answers)
     u = unit.value
     listening = on_port(facts.listeners, facts.port)
-    log = journal.value if isinstance(journal, Value) else None
+    log = journal.value if isinstance(journal, Value) else forgotten(facts)
     engine = isinstance(serving, Value) and dialect.runs(serving.value.argv)
     return Observation(
         load_state=u.load_state,
@@ -99,8 +99,28 @@ def owner(listening: list[Listener] | None, facts: Facts) -> str:
     return ""
 
 
+def forgotten(facts: Facts) -> Journal | None:
+    """The last lines of the run that ended, where the manager has forgotten it.
+
+    A unit that ended without failing and that no other unit wants is unloaded: no invocation, no exit status.
+    """
+    unit, last = facts.unit, facts.previous
+    known = not isinstance(unit, Value) or unit.value.invocation_id or unit.value.active_state != "inactive"
+    if known or not isinstance(last, Value):
+        return None
+    entries = in_order(last.value.last_lines, last.value.manager_lines)
+    return Journal(last.value.invocation_id, entries, reaches_start=False, whole=False)
+
+
+def in_order(*parts: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Entries of several parts by their time."""
+    return tuple(sorted((entry for part in parts for entry in part), key=lambda entry: entry.realtime_us))
+
+
 def stopped(facts: Facts) -> bool | None:
     """Whether the manager's last word in this invocation is that somebody stops the unit."""
+    if forgotten(facts) and isinstance(facts.previous, Value):
+        return facts.previous.value.stop_requested
     if not isinstance(facts.journal, Value):
         return None
     said = [entry.message for entry in facts.journal.value.entries if entry.from_manager]

@@ -6,7 +6,7 @@ for, and a unit whose own words do not prove that it serves is asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from pytest_dflash.engines.dialect import Dialect
@@ -14,7 +14,7 @@ from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.facts.journal import Entry
 from pytest_dflash.facts.reading import Value
 from pytest_dflash.lifecycle.explaining import explaining
-from pytest_dflash.lifecycle.observing import observe
+from pytest_dflash.lifecycle.observing import forgotten, in_order, observe
 from pytest_dflash.lifecycle.phase import Observation, Phase, standing
 from pytest_dflash.lifecycle.readiness import Settled, wait_until_settled
 
@@ -145,11 +145,7 @@ def reasons(facts: Facts, settled: Settled) -> tuple[Entry, ...]:
         return ()
     entries: list[Entry] = []
     if settled.phase is Phase.CRASH_LOOP and isinstance(facts.previous, Value):
-        entries += _in_order(facts.previous.value.last_lines, facts.previous.value.manager_lines)
-    if isinstance(facts.journal, Value):
-        entries += facts.journal.value.entries
+        entries += in_order(facts.previous.value.last_lines, facts.previous.value.manager_lines)
+    log = facts.journal.value if isinstance(facts.journal, Value) else forgotten(facts)
+    entries += log.entries if log else ()
     return explaining(entries)
-
-
-def _in_order(*parts: Iterable[Entry]) -> list[Entry]:
-    return sorted((entry for part in parts for entry in part), key=lambda entry: entry.realtime_us)

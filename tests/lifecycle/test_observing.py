@@ -10,6 +10,7 @@ from pytest_dflash.facts.platform import Clock
 from pytest_dflash.facts.procfs import Process
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.facts.sockets import Listener, Owner
+from pytest_dflash.facts.starts import Previous
 from pytest_dflash.facts.systemd import Unit
 from pytest_dflash.lifecycle.observing import observe
 from pytest_dflash.lifecycle.phase import Observation, Phase, standing
@@ -70,6 +71,7 @@ class Seen:
     listeners: Reading[tuple[Listener, ...]] = field(default_factory=lambda: Value((LISTENER,)))
     listener_owners: Reading[dict[int, Owner]] = field(default_factory=lambda: Value({}))
     clock: Reading[Clock] = field(default_factory=lambda: Value(Clock(0.0, 100.0)))
+    previous: Reading[Previous] = field(default_factory=Absent)
     port: int | None = 30000
 
 
@@ -151,3 +153,27 @@ def test_the_newest_line_and_a_start_limit_are_seen() -> None:
     seen = look(journal=log(replace(refused, realtime_us=7)))
     assert (seen.start_limit, seen.newest_us) == (True, 7)
     assert look().start_limit is False
+
+
+FORGOTTEN = replace(UNIT, active_state="inactive", sub_state="dead", invocation_id=None, main_pid=None)
+RUN = Previous(
+    invocation_id="dead", exit_code=None, exit_status=None, result="success", stop_requested=False,
+    ended_realtime_us=9, last_lines=(line("the engine core died"),),
+)  # fmt: skip
+
+
+def test_the_death_of_a_unit_that_systemd_has_forgotten_is_told_by_the_log_of_its_last_run() -> None:
+    seen = look(unit=Value(FORGOTTEN), journal=Silent("it has no invocation"), previous=Value(RUN))
+    now = standing(seen)
+    assert now.phase is Phase.NOT_RUNNING
+    assert now.why == "it is inactive; its log ends with: the engine core died"
+
+
+def test_a_unit_that_was_stopped_and_forgotten_did_not_die() -> None:
+    stopped = Value(replace(RUN, stop_requested=True))
+    seen = look(unit=Value(FORGOTTEN), journal=Silent("it has no invocation"), previous=stopped)
+    assert standing(seen).why == "it is inactive"
+
+
+def test_the_run_before_says_nothing_about_a_unit_that_runs() -> None:
+    assert look(journal=Silent("not read"), previous=Value(RUN)).progress == ""

@@ -206,6 +206,7 @@ class Said:
 
     journal: Reading[Journal] = field(default_factory=lambda: Silent("not heard"))
     previous: Reading[Any] = field(default_factory=Absent)
+    unit: Reading[Any] = field(default_factory=Absent)
 
 
 @dataclass

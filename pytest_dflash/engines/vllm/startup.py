@@ -14,6 +14,7 @@ from pytest_dflash.facts.journal import Journal
 PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"EngineCore (?:failed to start|encountered a fatal error)"), "the engine core died"),
     (re.compile(r"Engine core initialization failed|Engine core proc \S+ died"), "the engine core died"),
+    (re.compile(r"EngineDeadError|engine core exited unexpectedly"), "the engine core died"),
     (re.compile(r"^Worker proc .* died|WorkerProc failed to start"), "a worker died"),
     (re.compile(re.escape(READY)), "start-up is over"),
     (re.compile(rf"{SERVING}.* server on|Started server process"), "opening the port"),
