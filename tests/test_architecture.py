@@ -22,6 +22,7 @@ AGENTS = {
     "lifecycle/traffic.py",  # runs the profile's drain and undrain, waits
     "lifecycle/controller.py",  # restarts, changes, puts back
     "endpoint/client.py",  # asks the service
+    "endpoint/speaking.py",  # measures how long asking took
     "endpoint/service.py",  # tries whether a port accepts
     "load/transport.py",  # writes requests, stamps what comes
     "load/wave.py",  # one closed loop

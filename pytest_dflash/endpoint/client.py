@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from typing import Any, Literal, Self
@@ -146,6 +146,30 @@ class Client:
         bearer = f"Bearer {self._key}" if self._key else None
         return Door(self.address, self._served_model(), bearer, trust)
 
+    def post(self, path: str, body: Mapping[str, Any], *, deadline_s: float | None = None) -> Answer:
+        """Asks one of the engine's own routes, below its root: `/generate`, `/v1/completions`.
+
+        Raises:
+            EndpointTrouble: The service did not accept the request, or gave no whole answer within the deadline.
+        """
+        within = deadline_s or self.deadline_s
+        asked, started = f"POST {self.address}{path}", time.monotonic()
+        waits = Timeout(within, connect=min(CONNECT_S, within))
+        with (
+            self._typed(asked),
+            self._http.stream("POST", f"{self.address}{path}", json=body, timeout=waits) as response,
+        ):
+            pieces = self._pieces(asked, response.iter_bytes, started, within)
+            text = b"".join(piece for _, piece in pieces).decode("utf-8", "replace")
+            return Answer(
+                path=path,
+                status=response.status_code,
+                text=text,
+                json=parsed(text),
+                headers={},
+                elapsed_s=time.monotonic() - started,
+            )
+
     def complete(self, prompt: str, **options: Any) -> Generation:
         """The greedy answer to a prompt, as one document. Options: as `stream`.
 
@@ -226,7 +250,7 @@ class Client:
         return text.replace(self._key, HIDDEN) if self._key else text
 
     def _pieces(
-        self, asked: str, body: Callable[[], Iterator[bytes]], started: float
+        self, asked: str, body: Callable[[], Iterator[bytes]], started: float, within: float | None = None
     ) -> Iterator[tuple[float, bytes]]:
         """The body in pieces, each with its seconds since the request; bounded in bytes and in time."""
         size = 0
@@ -236,7 +260,7 @@ class Client:
                 raise EndpointTrouble(
                     Kind.TOO_LARGE, f"{asked}: the answer is larger than {MAX_BYTES >> 20} MiB"
                 )
-            if elapsed > self.deadline_s:
+            if elapsed > (within or self.deadline_s):
                 raise self._late(asked)
             yield elapsed, piece
 

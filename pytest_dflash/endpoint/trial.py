@@ -1,0 +1,375 @@
+"""Everything that is asked of one process to see whether its speculation is lossless.
+
+Law: an agent by its speaker only: which requests, in which order, how many at once. What the answers prove is judged
+by `rules.tree`. Each part is asked once, when it is first wanted; a process that was restarted gets a new trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from pytest_dflash.endpoint.speaking import Speaker
+from pytest_dflash.engines.scoring import Bounds, Drafting, Order, Scored, Spoken
+from pytest_dflash.facts.reading import Reading, Silent, Value
+from pytest_dflash.findings import Json
+from pytest_dflash.oracle import noise, prompts
+from pytest_dflash.oracle.acceptance import Drafted
+from pytest_dflash.oracle.choice import Choice, Oracle
+from pytest_dflash.oracle.noise import Noise
+from pytest_dflash.oracle.prefill import Sample
+from pytest_dflash.oracle.rescoring import Line
+
+ALONE = ((37, 112), (61, 112), (90, 112), (150, 112))
+"""Tokens of the prompt, and new ones: one request at a time."""
+TOGETHER = ((17, 72), (40, 88), (71, 56), (110, 80), (160, 64), (230, 96), (52, 48), (96, 64))
+"""The same with `AT_ONCE` at a time: of unequal length, so that some join while others run."""
+AT_ONCE = 4
+EDGE_TOKENS = 24
+CACHED = (120, 48)
+LONG = (48, 384)
+SEEDS, SAMPLED_TOKENS, FIRST_TOKENS = 16, 40, 160
+GRAMMAR_TOKENS = 96
+SCHEMA: Json = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "maxLength": 12},
+        "count": {"type": "integer", "minimum": 0, "maximum": 999},
+    },
+    "required": ["name", "count"],
+    "additionalProperties": False,
+}
+TOKENS = {
+    "alone": sum(new for _, new in ALONE),
+    "together": sum(new for _, new in TOGETHER),
+    "edges": EDGE_TOKENS * 17,
+    "long": LONG[1],
+    "cached": 4 * CACHED[1],
+    "sampled": SEEDS * SAMPLED_TOKENS + FIRST_TOKENS,
+    "grammar": (1 + AT_ONCE) * GRAMMAR_TOKENS,
+}
+"""New tokens of each part, at most."""
+PREFILLS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)
+"""Positions of an answer at which a one-token prefill is asked for, where nothing better is to be had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One request and its answer. `prompt` is a text where no ids are to be had."""
+
+    label: str
+    prompt: tuple[int, ...] | str
+    spoken: Spoken
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the trial.
+
+    Attributes:
+        lines: What the target thinks of each answer; by rescoring only.
+        samples: What a prefill says at some positions; by the weaker oracles.
+        silent: Why some answers could not be looked at.
+        drafted: Tokens and verify steps of each answer; of all together where the engine only counts.
+        generating_s: How long generating took. judging_s: how long the oracle took.
+    """
+
+    said: tuple[Said, ...]
+    lines: tuple[Line, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    silent: tuple[str, ...] = ()
+    drafted: tuple[Drafted, ...] = ()
+    generating_s: float = 0.0
+    judging_s: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Generated ones."""
+        return sum(each.spoken.completion_tokens or len(each.spoken.tokens or ()) for each in self.said)
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What the answers of a trial are judged on.
+
+    Attributes:
+        self_disagreements: How often a prefill disagrees with itself, of `repeats`.
+        cells: How many budgets the run visits beside the running one: the false alarms of a run are shared out.
+    """
+
+    choice: Choice
+    noise: Noise
+    self_disagreements: int
+    repeats: int
+    cells: int = 0
+
+
+@dataclass
+class Trial:
+    """One process.
+
+    Attributes:
+        seed: Of the prompts; the same for all processes of a run, so that their answers can be compared.
+        bounds: The engine's own edges. window: the draft window, tokens.
+        withheld: Why logprobs must not even be asked for; "" where they may be.
+        cells: How many budgets the run visits beside the running one.
+    """
+
+    speaker: Speaker
+    seed: int
+    bounds: Bounds = field(default_factory=Bounds)
+    window: int | None = None
+    withheld: str = ""
+    cells: int = 0
+    _parts: dict[str, Part] = field(default_factory=dict)
+
+    @cached_property
+    def ids(self) -> Reading[tuple[int, ...]]:
+        """Token ids of a text that is longer than the longest prompt."""
+        longest = max(prompts.edges(self.bounds, self.window))
+        return self.speaker.ids(prompts.prose(self.seed, longest + 512))
+
+    @cached_property
+    def choice(self) -> Choice:
+        """The strongest oracle that this engine and version admits."""
+        if not isinstance(self.ids, Value):
+            why = self.ids.why if isinstance(self.ids, Silent) else "it has none"
+            return Choice(Oracle.TEXT, f"no token ids: {why}")
+        if self.withheld:
+            return Choice(Oracle.PREFILL, self.withheld)
+        tried = self.speaker.score_all([(self.ids.value[:24], 8)], 1)[0]
+        if isinstance(tried, Value):
+            return Choice(Oracle.RESCORING)
+        return Choice(
+            Oracle.PREFILL, f"no logprobs: {tried.why if isinstance(tried, Silent) else 'none told'}"
+        )
+
+    @cached_property
+    def noise(self) -> Noise:
+        """What three scorings of the same answers differ by: one by one, several at once, and from no cache."""
+        lines = self.alone.lines
+        many = [((*line.prompt, *line.said), len(line.prompt)) for line in lines]
+        found: list[float] = []
+        for again in (self.speaker.score_all(many, AT_ONCE), self.speaker.score_all(many, 1, afresh=True)):
+            for line, scored in zip(lines, again, strict=True):
+                if isinstance(scored, Value):
+                    found.extend(noise.differences(line.scored, scored.value))
+        return Noise(
+            tuple(found), "the same answers scored one by one, several at once, and without the prefix cache"
+        )
+
+    @cached_property
+    def self_disagreement(self) -> tuple[int, int]:
+        """How often a prefill disagrees with itself when it is asked again, several at once; of how many."""
+        again = self._prefills(self.alone.said, AT_ONCE)
+        pairs = list(zip(self.alone.samples, again, strict=False))
+        return sum(one.told != other.told for one, other in pairs), len(pairs)
+
+    @property
+    def alone(self) -> Part:
+        """One request at a time; it may end where the model ends it."""
+        return self._part("alone", lambda: self._greedy("alone", ALONE, 1, to_the_limit=False))
+
+    @property
+    def together(self) -> Part:
+        """Several requests of unequal length at once."""
+        return self._part("together", lambda: self._greedy("together", TOGETHER, AT_ONCE))
+
+    @property
+    def at_edges(self) -> Part:
+        """Prompts whose length is at an edge of kernels, pages, prefill chunks or the draft window; one at a time."""
+        lengths = prompts.spread(prompts.edges(self.bounds, self.window), self._longest)
+        return self._part("edges", lambda: self._greedy("edge", [(n, EDGE_TOKENS) for n in lengths], 1))
+
+    @property
+    def long(self) -> Part:
+        """One long answer."""
+        return self._part("long", lambda: self._greedy("long", [LONG], 1))
+
+    @property
+    def cached(self) -> Part:
+        """A, again A, another B, again A: one at a time, and scored from no cache."""
+        first, other = self._prompt(CACHED[0]), self._prompt(CACHED[0], 1)
+        asked = [("A, cold", first), ("A, warm", first), ("B", other), ("A, after B", first)]
+        return self._part("cached", lambda: self._look(self._ask(asked, [CACHED[1]] * 4, 1), afresh=True))
+
+    @property
+    def sampled(self) -> Part:
+        """Answers at temperature 1 to one prompt, each with its own seed; one at a time."""
+        prompt = self._prompt(ALONE[1][0])
+
+        def ask() -> Part:
+            orders = [
+                Order(prompt=prompt, max_tokens=SAMPLED_TOKENS, temperature=1.0, seed=self.seed % 10**6 + n)
+                for n in range(SEEDS)
+            ]
+            spoken = self.speaker.say_all(orders, 1)
+            return self._look([Said(f"seed {n}", prompt, each) for n, each in enumerate(spoken)])
+
+        return self._part("sampled", ask)
+
+    @cached_property
+    def first_tokens(self) -> tuple[tuple[int, ...], Mapping[int, float]]:
+        """First tokens of many answers to that prompt, and the logprobs of the target's likeliest ones there."""
+        line = next(iter(self.sampled.lines), None)
+        if line is None:
+            return (), {}
+        orders = [
+            Order(prompt=line.prompt, max_tokens=1, temperature=1.0, seed=self.seed % 10**6 + 1000 + n)
+            for n in range(FIRST_TOKENS)
+        ]
+        spoken = self.speaker.say_all(orders, AT_ONCE)
+        tokens = [each.tokens[0] for each in spoken if each.tokens]
+        tokens += [each.said[0] for each in self.sampled.lines if each.said]
+        return tuple(tokens), dict(line.scored[0].best)
+
+    @property
+    def drafted(self) -> tuple[Drafted, ...]:
+        """Verify steps of the greedy answers: of one request at a time, several at once, and long prompts."""
+        return (*self.alone.drafted, *self.together.drafted, *self.at_edges.drafted)
+
+    def constrained(self, at_once: int) -> list[Spoken]:
+        """Answers that must fulfil a JSON schema.
+
+        Raises:
+            EndpointError: The engine refuses.
+        """
+        text = "Describe one basket of plums as a JSON object with its name and its count.\n"
+        order = Order(prompt=text, max_tokens=GRAMMAR_TOKENS, to_the_limit=False, schema=SCHEMA)
+        orders = [replace(order, prompt=f"{text}Basket number {n + 1}:\n") for n in range(at_once)]
+        return self.speaker.say_all(orders, at_once)
+
+    # ---- how a part is asked and looked at
+
+    def _part(self, name: str, ask: Callable[[], Part]) -> Part:
+        if name not in self._parts:
+            self._parts[name] = ask()
+        return self._parts[name]
+
+    @property
+    def grounds(self) -> Grounds:
+        """Measured once: by rescoring what the scorings differ by, else how often a prefill disagrees with itself."""
+        if self.choice.oracle is Oracle.RESCORING:
+            return Grounds(self.choice, self.noise, 0, 0, self.cells)
+        return Grounds(self.choice, Noise(()), *self.self_disagreement, self.cells)
+
+    @property
+    def _longest(self) -> int:
+        return len(self.ids.value) if isinstance(self.ids, Value) else prompts.FARTHEST
+
+    def _prompt(self, length: int, turn: int = 0) -> tuple[int, ...] | str:
+        """The same for the same length and turn in every trial of a run."""
+        seed = self.seed + 1_000_003 * length + turn
+        if not isinstance(self.ids, Value):
+            return prompts.prose(seed, length)[: length * 4]
+        return prompts.cut(self.ids.value, length, seed)
+
+    def _greedy(
+        self, what: str, sizes: Sequence[tuple[int, int]], at_once: int, *, to_the_limit: bool = True
+    ) -> Part:
+        asked = [(f"{what}, prompt of {length} tokens", self._prompt(length)) for length, _ in sizes]
+        before = self.speaker.counters()
+        said = self._ask(asked, [new for _, new in sizes], at_once, to_the_limit=to_the_limit)
+        drafted = each_of(said) or counted(said, before, self.speaker.counters())
+        return replace(self._look(said), drafted=drafted)
+
+    def _ask(
+        self,
+        asked: Sequence[tuple[str, tuple[int, ...] | str]],
+        new: Sequence[int],
+        at_once: int,
+        *,
+        to_the_limit: bool = True,
+    ) -> list[Said]:
+        orders = [
+            Order(prompt=prompt, max_tokens=tokens, to_the_limit=to_the_limit)
+            for (_, prompt), tokens in zip(asked, new, strict=True)
+        ]
+        spoken = self.speaker.say_all(orders, at_once)
+        return [Said(label, prompt, each) for (label, prompt), each in zip(asked, spoken, strict=True)]
+
+    def _look(self, said: Sequence[Said], *, afresh: bool = False) -> Part:
+        """Asks the oracle about these answers."""
+        generating, before = self.speaker.generating.last_s, self.speaker.seconds
+        if self.choice.oracle is not Oracle.RESCORING:
+            samples = tuple(self._prefills(said, 1))
+            took = self.speaker.seconds - before
+            return Part(tuple(said), samples=samples, generating_s=generating, judging_s=took)
+        silent: list[str] = []
+        whole: list[tuple[Said, tuple[int, ...], tuple[int, ...]]] = []
+        for each in said:
+            if isinstance(each.prompt, str) or not each.spoken.tokens:
+                silent.append(f"{each.label}: the answer has no token ids")
+            else:
+                whole.append((each, each.prompt, each.spoken.tokens))
+        many = [((*prompt, *tokens), len(prompt)) for _, prompt, tokens in whole]
+        lines = []
+        scored: list[Reading[tuple[Scored, ...]]] = self.speaker.score_all(many, AT_ONCE, afresh=afresh)
+        for (each, prompt, tokens), reading in zip(whole, scored, strict=True):
+            line = Line(each.label, prompt, tokens, reading.value if isinstance(reading, Value) else ())
+            if line.matches:
+                lines.append(line)
+            else:
+                why = reading.why if isinstance(reading, Silent) else "it scored other tokens than were sent"
+                silent.append(f"{each.label}: {why}")
+        took = self.speaker.seconds - before
+        return Part(tuple(said), tuple(lines), silent=tuple(silent), generating_s=generating, judging_s=took)
+
+    def _prefills(self, said: Sequence[Said], at_once: int) -> list[Sample]:
+        """What a prefill says behind the first tokens of each answer."""
+        places: list[tuple[Said, int, int | str]] = []
+        orders: list[Order] = []
+        for each in said:
+            tokens = each.spoken.tokens
+            if tokens is not None and not isinstance(each.prompt, str):
+                for index in (i for i in PREFILLS if i < len(tokens)):
+                    places.append((each, index, tokens[index]))
+                    orders.append(Order(prompt=(*each.prompt, *tokens[:index]), max_tokens=1))
+            elif isinstance(each.prompt, str):
+                text = each.spoken.text
+                for index in (i for i in _cuts(text) if i < len(text)):
+                    places.append((each, index, text[index:]))
+                    orders.append(Order(prompt=each.prompt + text[:index], max_tokens=1))
+        told = self.speaker.say_all(orders, at_once)
+        return [
+            Sample(each.label, index, here, answer.tokens[0] if answer.tokens else answer.text)
+            for (each, index, here), answer in zip(places, told, strict=True)
+            if answer.tokens or answer.text
+        ]
+
+
+def _cuts(text: str) -> list[int]:
+    """Places of a text before a blank: a token often begins there, so it is cut as it was said."""
+    return [index for index, character in enumerate(text) if index and character == " "][::4]
+
+
+def each_of(said: Sequence[Said]) -> tuple[Drafted, ...]:
+    """Answers whose verify steps the engine tells one by one."""
+    found = []
+    for each in said:
+        spoken = each.spoken
+        if spoken.steps and spoken.completion_tokens:
+            histogram = {accepted: times for accepted, times in enumerate(spoken.histogram or ()) if times}
+            found.append(
+                Drafted(spoken.prompt_tokens or len(each.prompt), spoken.completion_tokens, spoken.steps, histogram)
+            )
+    return tuple(found)
+
+
+def counted(said: Sequence[Said], before: Reading[Drafting], after: Reading[Drafting]) -> tuple[Drafted, ...]:
+    """All answers together, by the engine's counters around them; none where it has none or they began anew."""
+    if not isinstance(before, Value) or not isinstance(after, Value):
+        return ()
+    steps = after.value.steps - before.value.steps
+    tokens = sum(each.spoken.completion_tokens or 0 for each in said)
+    if steps <= 0 or not tokens:
+        return ()
+    kept = [
+        after.value.accepted_at[depth] - before.value.accepted_at.get(depth, 0.0)
+        for depth in sorted(after.value.accepted_at)
+    ]
+    at_least = [steps, *kept, 0.0] if kept else []
+    histogram = {n: int(at_least[n] - at_least[n + 1]) for n in range(len(at_least) - 1)}
+    context = max(each.spoken.prompt_tokens or 0 for each in said)
+    return (Drafted(context, tokens, int(steps), histogram, len(said)),)

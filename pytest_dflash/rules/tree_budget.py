@@ -1,0 +1,43 @@
+"""One budget of the profile after the other: what stands in the way of judging one, and what they have in common.
+
+Law: pure; what came of a change, and the trials of the cells visited so far in, judgements out.
+"""
+
+from __future__ import annotations
+
+from pytest_dflash.findings import Judgement, Outcome, failed, not_applicable, unproven
+from pytest_dflash.levels import MEANING, Allowed
+from pytest_dflash.lifecycle.changing import Changed
+
+NO_BUDGETS = "the profile names no budgets ([tree] budgets)"
+
+
+def nothing() -> Judgement:
+    """No budget is named."""
+    return not_applicable(NO_BUDGETS)
+
+
+def untold(allowed: Allowed) -> Judgement | None:
+    """Why nothing is visited: sustained requests are not allowed."""
+    if not allowed.permits("load"):
+        why = f"needs --dflash-allow=load,reconfigure ({MEANING['load']}); allowed: {', '.join(allowed.words)}"
+        return Judgement(outcome=Outcome.NOT_RUN, summary=why)
+    return None
+
+
+def unready(cell: str, changed: Changed) -> Judgement | None:
+    """Why this cell cannot be judged: the engine does not start with it, or does not run with it."""
+    if not changed.restart.ready:
+        return failed(
+            f"the engine does not get ready with budget {cell}: {changed.restart.settled.why}",
+            expected=cell,
+            observed=str(changed.restart.settled.phase),
+            remedy="leave this budget out, or see the journal for what the engine says of it",
+        )
+    wrong = [each for each in changed.proofs if each.outcome is Outcome.FAIL]
+    if wrong:
+        return unproven(
+            f"budget {cell} is not in force, so what is said now says nothing about it: {wrong[0].summary}",
+            remedy=wrong[0].remedy,
+        )
+    return None

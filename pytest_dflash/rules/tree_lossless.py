@@ -1,0 +1,208 @@
+"""Tokens that must be the target's own: the judgement over a part of a trial, or several.
+
+Law: pure; what was said and what the oracle thinks of it in, judgements out. One violation is enough, and the
+tolerance is that of the whole run, so that many positions do not make false alarms likely.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_dflash.endpoint.trial import Grounds, Part
+from pytest_dflash.findings import Evidence, Judgement, Outcome, failed, passed, unproven
+from pytest_dflash.oracle import alarm, rescoring
+from pytest_dflash.oracle.choice import WEAKNESS, Oracle
+from pytest_dflash.oracle.noise import CEILING
+from pytest_dflash.oracle.prefill import agreement
+from pytest_dflash.oracle.rescoring import Tally, Violation
+
+PER_TRIAL = 8000
+"""Positions of one trial, at most: for so many times the trials of a run the tolerance holds."""
+ENOUGH = 40
+"""Fewer positions than this are no verdict."""
+CAUSE = (
+    "verification does not see what the target would: mask or positions of the tree, the order in which accepted "
+    "tokens are kept, or state that is lost when drafts are refused"
+)
+REMEDY = (
+    "do not serve with this setting. Try the budget that makes the tree as wide as the drafter's block, then no "
+    "speculation at all: where the text becomes right tells which of them is at fault"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the tokens were said in, as a noun for the summary, and the usual cause of a violation there."""
+
+    what: str = "tokens"
+    cause: str = CAUSE
+
+
+def tolerance(grounds: Grounds) -> float:
+    """Nats, for all positions of the run."""
+    return grounds.noise.tolerance(PER_TRIAL * (grounds.cells + 1), alarm.RUN_ALPHA / alarm.TESTS)
+
+
+def lossless(
+    parts: Sequence[Part], grounds: Grounds, situation: Situation = Situation()
+) -> Judgement:
+    """Every token is what the target alone would have said.
+
+    Args:
+        parts: What was said.
+        grounds: The oracle and its noise.
+        situation: In which it was said.
+    """
+    if grounds.choice.oracle is not Oracle.RESCORING:
+        return _by_agreement(parts, grounds, situation, alarm.share(grounds.cells))
+    within = tolerance(grounds)
+    found = rescoring.tally([line for part in parts for line in part.lines], within)
+    return _by_tally(parts, grounds, situation, found, within)
+
+
+def spent(parts: Sequence[Part]) -> dict[str, float]:
+    """What it cost: seconds and tokens."""
+    generating, judging = sum(p.generating_s for p in parts), sum(p.judging_s for p in parts)
+    return {
+        "generated_tokens": float(sum(part.tokens for part in parts)),
+        "generating_s": round(generating, 3),
+        "judging_s": round(judging, 3),
+        "judging_share": round(judging / generating, 3) if generating else 0.0,
+    }
+
+
+def _counted(found: Tally, grounds: Grounds, within: float) -> dict[str, float]:
+    return {
+        "positions": float(found.positions),
+        "near_ties": float(found.near_ties),
+        "violations": float(len(found.violations)),
+        "widest_tie_nats": round(found.widest_tie, 6),
+        "tolerance_nats": round(within, 6),
+        "noise_nats": round(grounds.noise.widest, 6),
+        "unseen_rate": round(found.unseen_rate, 6),
+    }
+
+
+def _by_tally(
+    parts: Sequence[Part], grounds: Grounds, situation: Situation, found: Tally, within: float
+) -> Judgement:
+    what, measures = situation.what, spent(parts) | _counted(found, grounds, within)
+    by = f"; {grounds.choice}"
+    if found.violations:
+        first = found.violations[0]
+        return failed(
+            f"{len(found.violations)} of {found.positions} {what} are not what the target would have said: "
+            f"{told(first)}; noise explains {within:.3g} nats{by}",
+            expected=first.wanted,
+            observed=first.said,
+            evidence=_witnesses(first, grounds, within),
+            cause=situation.cause,
+            remedy=REMEDY,
+            measures=measures,
+        )
+    if silent := [each for part in parts for each in part.silent]:
+        return unproven(
+            f"{len(silent)} answers could not be scored, the first is {silent[0]}{by}",
+            remedy="ask the same by hand: the engine's log at that time tells why it gave no logprobs",
+            measures=measures,
+        )
+    if found.positions < ENOUGH:
+        return unproven(
+            f"only {found.positions} {what} were said, too few for a verdict{by}",
+            remedy="the model ends its answers at once: is this the model that was meant, with its own tokenizer?",
+            measures=measures,
+        )
+    if found.near_ties and not grounds.noise.measured:
+        return unproven(
+            f"{found.near_ties} of {found.positions} {what} are not the target's first choice, and what the engine "
+            f"differs from itself by could not be measured{by}",
+            measures=measures,
+        )
+    if within > CEILING:
+        return unproven(
+            f"the engine differs from itself by up to {grounds.noise.widest:.3g} nats when it scores the same tokens "
+            f"again, so a difference up to {within:.3g} nats proves nothing{by}",
+            cause="kernels whose results depend on the batch, or a cache that gives other values than were computed",
+            measures=measures,
+        )
+    ties = (
+        f", {found.near_ties} within {found.widest_tie:.3g} nats of it (a tie; noise explains {within:.3g})"
+        if found.near_ties
+        else ""
+    )
+    return passed(
+        f"all {found.positions} {what} are the target's own: {found.argmax} its first choice{ties}{by}",
+        expected=0,
+        observed=0,
+        measures=measures,
+    )
+
+
+def told(first: Violation) -> str:
+    """The first violation in a sentence."""
+    times = math.exp(min(first.gap, 50.0))
+    return (
+        f"the first is token {first.index + 1} of {first.label}: it said {first.said} where the target says "
+        f"{first.wanted}, which is {first.gap:.2f} nats ({times:,.0f} times) likelier"
+    )
+
+
+def _witnesses(first: Violation, grounds: Grounds, within: float) -> tuple[Evidence, ...]:
+    where = f"{first.label}, token {first.index + 1} of the answer, {first.position + 1} of the sequence"
+    return (
+        Evidence(source="tokens before it", reading="value", value=list(first.before), where=where),
+        Evidence(source="target", reading="value", value=first.wanted, where=str(grounds.choice.oracle)),
+        Evidence(source="answer", reading="value", value=first.said, where=where, differs=True),
+        Evidence(source="margin, nats", reading="value", value=round(first.gap, 4), where="target's choice over the answer's"),
+        Evidence(source="noise, nats", reading="value", value=round(grounds.noise.widest, 6), where=grounds.noise.how or None),
+        Evidence(source="tolerance, nats", reading="value", value=round(within, 6), where="for the whole run"),
+    )  # fmt: skip
+
+
+def _by_agreement(parts: Sequence[Part], grounds: Grounds, situation: Situation, alpha: float) -> Judgement:
+    samples = [each for part in parts for each in part.samples]
+    by = f"; {grounds.choice}"
+    weak = WEAKNESS[grounds.choice.oracle]
+    found = agreement(samples, grounds.self_disagreements, grounds.repeats)
+    differing = len(found.disagreements)
+    what, measures = (
+        situation.what,
+        spent(parts)
+        | {
+            "samples": float(found.samples),
+            "disagreements": float(differing),
+            "false_alarm_probability": found.probability,
+        },
+    )
+    if found.samples < ENOUGH:
+        return unproven(
+            f"only {found.samples} {what} could be compared, too few for a verdict{by}", measures=measures
+        )
+    shown = ""
+    if differing:
+        first = found.disagreements[0]
+        shown = (
+            f"the first is place {first.index + 1} of {first.label}: {first.said!r:.40} where a prefill "
+            f"says {first.told!r:.40}"
+        )
+    if found.probability < alpha:
+        return failed(
+            f"{differing} of {found.samples} {what} differ from what a prefill says there: {shown}. An innocent "
+            f"engine shows so many with a probability of {found.probability:.1g}{by}",
+            expected="what a prefill says",
+            observed=differing,
+            cause=situation.cause,
+            remedy=REMEDY,
+            measures=measures,
+        )
+    return Judgement(
+        outcome=Outcome.PASS,
+        summary=f"{found.samples - differing} of {found.samples} {what} are what a prefill says there"
+        + (f", and {differing} ties are not too many" if differing else "")
+        + f"{by}. {weak}",
+        expected="what a prefill says",
+        observed=differing,
+        measures=measures,
+    )

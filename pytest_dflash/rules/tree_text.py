@@ -1,0 +1,211 @@
+"""Answers as a whole: from the cache as without it, sampled as asked, grammatical, and not going round in circles.
+
+Law: pure; answers and what the oracle thinks of them in, judgements out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_dflash.endpoint.trial import Grounds, Part, Said
+from pytest_dflash.engines.scoring import Spoken
+from pytest_dflash.findings import Judgement, failed, not_applicable, passed, unproven
+from pytest_dflash.oracle import alarm, sampling
+from pytest_dflash.oracle.choice import Oracle
+from pytest_dflash.oracle.loops import loop
+from pytest_dflash.oracle.reference import Parting, parting
+from pytest_dflash.rules.tree_lossless import Situation, lossless, tolerance
+
+FROM_CACHE = Situation(
+    "tokens said with a cold and a warm prefix cache",
+    "what the cache gives back is not what was computed: pages that speculation wrote, or of another request",
+)
+
+
+def cache_consistent(part: Part, grounds: Grounds) -> Judgement:
+    """A prompt is answered alike when its prefix is computed, cached, and cached with another one in between."""
+    by_target = lossless([part], grounds, FROM_CACHE)
+    if by_target.outcome != "pass":
+        return by_target
+    first, *rest = [each for each in part.said if each.label.startswith("A")]
+    told = [each.spoken.cached_tokens for each in rest]
+    scored = next((line.scored for line in part.lines if line.label == first.label), ())
+    within = tolerance(grounds) if grounds.choice.oracle is Oracle.RESCORING else math.inf
+    for again in rest:
+        apart = parting(again.label, _tokens(first), _tokens(again), scored)
+        if apart and (apart.apart is None or apart.apart > within) and within < math.inf:
+            return failed(
+                f"'{again.label}' is answered otherwise than '{first.label}': {parted(apart)}",
+                expected=apart.left,
+                observed=apart.right,
+                cause=FROM_CACHE.cause,
+                remedy="run without prefix cache (--disable-radix-cache) until the engine is mended",
+                measures=by_target.measures,
+            )
+    hit = (
+        "the engine does not tell what came from its cache"
+        if all(each is None for each in told)
+        else f"of {first.spoken.prompt_tokens} prompt tokens {max(each or 0 for each in told)} came from the cache"
+    )
+    if told and all(each == 0 for each in told):
+        hit = "the engine says that nothing came from its cache, so this says nothing about one"
+    return passed(f"{by_target.summary}; {hit}", expected=0, observed=0, measures=by_target.measures)
+
+
+def same_tokens(part: Part, first: Part, of: str, grounds: Grounds) -> Judgement | None:
+    """Another budget says the same; None where it does, or parts at ties only."""
+    within = tolerance(grounds)
+    scores = {line.label: line.scored for line in first.lines}
+    for mine, theirs in zip(part.said, first.said, strict=True):
+        apart = parting(mine.label, _tokens(theirs), _tokens(mine), scores.get(theirs.label, ()))
+        if apart and apart.apart is not None and apart.apart > within:
+            return failed(
+                f"'{mine.label}' is answered otherwise than with budget {of}: {parted(apart)}",
+                expected=apart.left,
+                observed=apart.right,
+                cause="the tree's size changes what the target sees",
+                remedy="read tree.lossless_per_budget: it tells which of the two budgets is wrong",
+            )
+    return None
+
+
+def parted(apart: Parting) -> str:
+    """Where two answers part, in a sentence."""
+    margin = "" if apart.apart is None else f", {apart.apart:.2f} nats apart for the target"
+    return f"at token {apart.index + 1} it says {apart.right} instead of {apart.left}{margin}"
+
+
+def sampled(
+    part: Part, first: tuple[Sequence[int], Mapping[int, float]], grounds: Grounds
+) -> Judgement:
+    """Temperature 1 samples, and from the target's own distribution.
+
+    Args:
+        part: Answers to one prompt, each with its own seed.
+        first: First tokens of more of them, and logprobs of the target's likeliest ones there.
+        grounds: The oracle.
+    """
+    texts = [each.spoken.tokens or each.spoken.text for each in part.said]
+    different, alpha = len(set(texts)), alarm.share(grounds.cells)
+    measures = {"answers": float(len(texts)), "different_answers": float(different)}
+    if different == 1 and len(texts) > 1:
+        return failed(
+            f"{len(texts)} answers at temperature 1 to one prompt are all the same: it does not sample",
+            expected="different answers",
+            observed=different,
+            cause="the speculative path is greedy whatever the request says, or one seed serves all",
+            remedy='look for "falling back to greedy" in the log, and for the sampling that the tree supports',
+            measures=measures,
+        )
+    if grounds.choice.oracle is not Oracle.RESCORING:
+        return passed(
+            f"{different} of {len(texts)} answers at temperature 1 are different; whether they are distributed as the "
+            f"target says could not be told {grounds.choice}",
+            expected="different answers",
+            observed=different,
+            measures=measures,
+        )
+    bold = sampling.boldness([line.scored for line in part.lines])
+    drawn = sampling.first_token(first[0], {token: math.exp(lp) for token, lp in first[1].items()})
+    measures |= {
+        "alpha": alpha, "positions": float(bold.samples), "first_choice_expected": round(bold.expected, 2),
+        "first_choice_said": bold.observed, "first_choice_p": bold.probability,
+        "first_tokens": float(drawn.samples), "first_token_p": drawn.probability,
+    }  # fmt: skip
+    told = (
+        f"the target's first choice was said {bold.observed:.0f} times in {bold.samples} positions, where "
+        f"{bold.expected:.1f} are expected (p = {bold.probability:.2g}); first tokens of {drawn.samples} answers: "
+        f"p = {drawn.probability:.2g}; alpha {alpha:.1g}"
+    )
+    if min(bold.probability, drawn.probability) < alpha:
+        return failed(
+            f"answers at temperature 1 are not distributed as the target says: {told}",
+            expected=f"p >= {alpha:.1g}",
+            observed=min(bold.probability, drawn.probability),
+            cause="drafts are accepted too easily (an acceptance threshold below 1), the temperature is not applied "
+            "where the tree is verified, or the server adds sampling settings of its own",
+            remedy="compare --speculative-accept-threshold-* and the server's default sampling settings",
+            measures=measures,
+        )
+    return passed(f"{different} of {len(texts)} sampled answers differ; {told}", measures=measures)
+
+
+def grammatical(alone: Sequence[Spoken], together: Sequence[Spoken], schema: Any) -> Judgement:
+    """Answers under a JSON schema are JSON that fulfils it, alone and several at once."""
+    measures = {"answers": float(len(alone) + len(together))}
+    for how, answers in (("alone", alone), (f"{len(together)} at once", together)):
+        wrong = [(each, why) for each in answers if (why := broken(each.text, schema))]
+        if wrong:
+            answer, why = wrong[0]
+            cut = answer.finish == "length"
+            told = f"{len(wrong)} of {len(answers)} answers under a JSON schema, asked {how}, do not fulfil it: {why}"
+            shown = " ".join(answer.text.split())[:120]
+            if cut and all(each.finish == "length" for each, _ in wrong):
+                return unproven(
+                    f"{told}; they were cut at {answer.completion_tokens} tokens",
+                    observed=shown,
+                    measures=measures,
+                )
+            return failed(
+                told,
+                expected="JSON with name and count",
+                observed=shown,
+                cause="drafts are verified without the grammar's mask, or its state is not rolled back with refused drafts",
+                remedy="send grammar requests to a server without speculation until the engine is mended",
+                measures=measures,
+            )
+    return passed(
+        f"all {len(alone) + len(together)} answers under a JSON schema fulfil it, alone and {len(together)} at once",
+        measures=measures,
+    )
+
+
+def broken(text: str, schema: Any) -> str:
+    """What is wrong with an answer; "" for nothing. Knows strings and integers, which is what is asked for."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return f"it is no JSON ({error})"[:100]
+    kinds = {"string": str, "integer": int}
+    wanted = {name: kinds[each["type"]] for name, each in schema["properties"].items()}
+    if not isinstance(document, dict) or set(document) != set(wanted):
+        return f"it has other keys than {', '.join(wanted)}"
+    bad = [name for name, kind in wanted.items() if type(document[name]) is not kind]
+    return f"{bad[0]} is no {schema['properties'][bad[0]]['type']}" if bad else ""
+
+
+def no_grammar(why: str) -> Judgement:
+    """The engine does not accept a schema together with speculation: a limit, not a fault."""
+    return not_applicable(f"this engine does not accept a JSON schema here: {why}")
+
+
+def no_degeneration(part: Part, grounds: Grounds) -> Judgement:
+    """A long answer does not go round in circles, unless the target itself would."""
+    (said,) = part.said
+    tokens = _tokens(said)
+    found = loop(tokens) if tokens else None
+    measures = {"generated_tokens": float(part.tokens)}
+    if not tokens:
+        return not_applicable("the engine tells no token ids, and a text alone may repeat for many reasons")
+    if found is None:
+        return passed(f"{len(tokens)} tokens in a row without going round in circles", measures=measures)
+    told = f"from token {found.start + 1} on the answer repeats {len(found.unit)} tokens: {list(found.unit)[:12]}"
+    verdict = lossless([part], grounds, Situation("tokens of a long answer"))
+    rest = {"observed": found.start, "measures": measures | {"repeated_tokens": float(found.tokens)}}
+    if verdict.outcome == "fail":
+        return failed(
+            f"{told}, which the target alone would not ({verdict.summary})",
+            cause="state that is lost or kept when drafts are refused: a loop is easy to draft, so it looks fast",
+            remedy=verdict.remedy,
+            **rest,
+        )
+    if verdict.outcome == "pass" and grounds.choice.oracle is Oracle.RESCORING:
+        return passed(f"{told}; the target alone says the same, so speculation is not to blame", **rest)
+    return unproven(f"{told}, and whether the target alone would was not told: {verdict.summary}", **rest)
+
+
+def _tokens(said: Said) -> tuple[int, ...]:
+    return said.spoken.tokens or ()

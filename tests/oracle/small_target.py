@@ -1,0 +1,120 @@
+"""A target of a few dozen tokens behind a client's interface, spelled as SGLang does: what the trial asks, without HTTP."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from pytest_dflash.endpoint.answer import Answer
+from pytest_dflash.endpoint.trouble import EndpointTrouble, Kind
+
+VOCABULARY = 48
+ORDER = 3
+TOP = 5
+
+
+@lru_cache(maxsize=200_000)
+def logprobs(context: tuple[int, ...]) -> tuple[float, ...]:
+    """The target: log-probabilities after the last three tokens."""
+    draw = random.Random(hash(context))
+    raw = [2.2 * draw.gauss(0, 1) for _ in range(VOCABULARY)]
+    total = math.log(sum(map(math.exp, raw)))
+    return tuple(each - total for each in raw)
+
+
+def after(tokens: Sequence[int]) -> tuple[float, ...]:
+    return logprobs(tuple(tokens[-ORDER:]))
+
+
+@dataclass
+class SmallTarget:
+    """Stands for `endpoint.client.Client`.
+
+    Attributes:
+        wrong: Told prompt length and place, whether a token is taken that the target would not say.
+        noise: Standard deviation of each logprob, in nats, drawn anew at each look.
+        refuses: What it says to a request with logprobs; "" where it answers.
+        greedy: Ignores the temperature.
+        accepts: Told the request's number and the step, how many drafts it accepts.
+    """
+
+    wrong: Callable[[int, int], bool] = lambda _prompt, _index: False
+    noise: float = 0.0
+    refuses: str = ""
+    greedy: bool = False
+    accepts: Callable[[int, int], int] = lambda request, step: (request + 3 * step) % 5
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    draw: random.Random = field(default_factory=lambda: random.Random(7))
+
+    def door(self) -> Any:
+        return self
+
+    model = "small"
+
+    def get(self, path: str) -> Answer:
+        return Answer(path, 404, "", None, {}, 0.0)
+
+    def post(self, path: str, body: dict[str, Any], *, deadline_s: float | None = None) -> Answer:
+        self.asked.append(body)
+        document = self._tokenise(body) if path == "/tokenize" else self._generate(body)
+        return Answer(path, 200, "", document, {}, 0.0)
+
+    def _tokenise(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"tokens": [ord(each) % VOCABULARY for each in body["prompt"]]}
+
+    def _noisy(self, tokens: Sequence[int]) -> list[float]:
+        return [each + (self.draw.gauss(0, self.noise) if self.noise else 0.0) for each in after(tokens)]
+
+    def _generate(self, body: dict[str, Any]) -> dict[str, Any]:
+        if body.get("return_logprob"):
+            if self.refuses:
+                raise EndpointTrouble(Kind.REJECTED, self.refuses, 400)
+            return self._scored(body)
+        prompt = (
+            list(body["input_ids"]) if "input_ids" in body else [ord(c) % VOCABULARY for c in body["text"]]
+        )
+        sampling, tokens = body["sampling_params"], list(prompt)
+        seeded = random.Random(sampling.get("sampling_seed", 1))
+        for index in range(sampling["max_new_tokens"]):
+            seen = self._noisy(tokens)
+            if sampling["temperature"] and not self.greedy:
+                tokens.append(seeded.choices(range(VOCABULARY), [math.exp(each) for each in seen])[0])
+                continue
+            order = sorted(range(VOCABULARY), key=lambda each: -seen[each])
+            tokens.append(order[3 if self.wrong(len(prompt), index) else 0])
+        return self._answer(prompt, tokens[len(prompt) :])
+
+    def _answer(self, prompt: Sequence[int], said: list[int]) -> dict[str, Any]:
+        steps, left, histogram = 0, len(said) - 1, [0] * 8
+        while left > 0:
+            accepted = min(self.accepts(len(self.asked), steps), left - 1, 7)
+            histogram[accepted] += 1
+            steps, left = steps + 1, left - accepted - 1
+        meta: dict[str, Any] = {
+            "prompt_tokens": len(prompt),
+            "completion_tokens": len(said),
+            "cached_tokens": 0,
+            "finish_reason": {"type": "length", "length": len(said)},
+        }
+        if steps:
+            meta |= {"spec_verify_ct": steps, "spec_correct_drafts_histogram": histogram}
+        return {"text": "".join(chr(each + 64) for each in said), "output_ids": said, "meta_info": meta}
+
+    def _scored(self, body: dict[str, Any]) -> dict[str, Any]:
+        tokens, start = body["input_ids"], body["logprob_start_len"]
+        said: list[Any] = [[None, tokens[start], None]]
+        tops: list[Any] = [None]
+        for at in range(start + 1, len(tokens)):
+            seen = self._noisy(tokens[:at])
+            order = sorted(range(VOCABULARY), key=lambda each: -seen[each])[: body["top_logprobs_num"]]
+            said.append([seen[tokens[at]], tokens[at], None])
+            tops.append([[seen[each], each, None] for each in order])
+        return {
+            "text": "",
+            "output_ids": [0],
+            "meta_info": {"input_token_logprobs": said, "input_top_logprobs": tops, "completion_tokens": 1},
+        }
