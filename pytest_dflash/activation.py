@@ -31,6 +31,7 @@ from pytest_dflash.outcome import RunOutcome
 from pytest_dflash.plan import Plan
 from pytest_dflash.profile import loader
 from pytest_dflash.profile.loader import LoadedProfile
+from pytest_dflash.publishing import Publishing
 from pytest_dflash.reach import Reach
 from pytest_dflash.report import folder
 
@@ -94,7 +95,9 @@ def _report(
     option.self_contained_html = True
     manager = config.pluginmanager
     manager.register(Header(config, runs, allowed, place.path), "dflash-header")
-    manager.register(RunOutcome(config, runs, allowed, place, own, option.dflash_fault), "dflash-outcome")
+    outcome = RunOutcome(config, runs, allowed, place, own, option.dflash_fault)
+    manager.register(outcome, "dflash-outcome")
+    manager.register(Publishing(outcome), "dflash-publishing")
 
 
 def touches_nothing(option: argparse.Namespace) -> bool:
@@ -205,7 +208,7 @@ def host_runs(
         paths, _ = origins.profiles(config, each)
         reach = Reach(each, connection_options(option), tuple(option.dflash_fault))
         for path in paths:
-            loaded = loader.load(path, host=each.name, expect=option.dflash_expect)
+            loaded = loader.load(path, host=each.name, expect=[*staged(option), *option.dflash_expect])
             usable(loaded)
             label = each.name if len(paths) == 1 else f"{each.name}/{loaded.profile.service.unit}"
             if label in runs:
@@ -217,6 +220,15 @@ def host_runs(
             allowance = Allowance(restarts, deadline, time.monotonic, begun)
             runs[label] = HostRun(label, reach, loaded, allowed, timeout, allowance, drained)
     return runs
+
+
+def staged(option: argparse.Namespace) -> list[str]:
+    """What the profile expects differently of a stand-in host that is staged."""
+    if not option.dflash_fault:
+        return []
+    from pytest_dflash.rehearsal import faults  # noqa: PLC0415 - only where they are staged
+
+    return [each for name in option.dflash_fault for each in faults.named(name).expects]
 
 
 def usable(loaded: LoadedProfile) -> None:

@@ -6,6 +6,7 @@ only; asks hosts nothing.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ import pytest
 from pytest_dflash import __version__, selection, verdict, waivers
 from pytest_dflash.findings import Finding
 from pytest_dflash.levels import Allowed
-from pytest_dflash.report import document, html, terminal
+from pytest_dflash.report import document, terminal
 from pytest_dflash.report.folder import ReportFolder
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class RunOutcome:
     verdict: verdict.Verdict = verdict.Verdict.UNDECIDED
     exit_code: int = 0
     unmet: list[str] = field(default_factory=list)
+    document: dict[str, Any] = field(default_factory=dict)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keeps the findings of a report, or that something else failed."""
@@ -104,7 +106,8 @@ class RunOutcome:
                 self.hosts[name] = run.document()
         if exitstatus != pytest.ExitCode.USAGE_ERROR:
             self._judge(session, exitstatus)
-            self.place.finish(self._document(session, exitstatus))
+            self.document = self._document(session, exitstatus)
+            self.place.finish(self.document)
             self.finished = True
         yield
 
@@ -159,6 +162,11 @@ class RunOutcome:
                     for path, loaded in profiles.items()
                 ],
                 "complete": not cut_short,
+                "narrowed": self.narrowed,
+                "command": self._redact(f"pytest {shlex.join(map(str, self.config.invocation_params.args))}"),
+                "next": self._redact(terminal.next_step(self.findings, self.verdict) or "") or None,
+                "unmet": self.unmet,
+                "notes": [self._redact(note) for note in self._notes()],
             },
             "hosts": [
                 document.cleaned(self.hosts[name], self.runs[name].redact)
@@ -168,57 +176,24 @@ class RunOutcome:
             "findings": [document.to_json(finding) for finding in self.findings],
         }
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_html_report_title(self, report: Any) -> None:
-        """Names the hosts in the title of report.html."""
-        report.title = f"pytest-dflash: {', '.join(self.runs)}"
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_html_results_summary(self, prefix: list[str]) -> None:
-        """Puts verdict, identity and failures above pytest-html's table."""
-        prefix.extend(html.summary(self.verdict, self.findings, list(self.hosts.values()), self._summary()))
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_html_results_table_html(self, report: pytest.TestReport, data: list[str]) -> None:
-        """Shows a finding in words, where pytest-html would show a Python tuple."""
-        documents = getattr(report, "dflash_findings", None)
-        if documents is not None:
-            data[:] = [html.account(document.from_json(each)) for each in documents]
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_html_results_table_row(self, cells: list[str]) -> None:
-        """Escapes the node id, which pytest-html writes as it is."""
-        cells[:] = [html.escaped(cell) for cell in cells]
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The last block: verdict, counts, what decided it, files, next step."""
-        if not self.findings:
-            return
-        good = self.verdict in {verdict.Verdict.ACCEPT, verdict.Verdict.PARTIAL} and self.exit_code == 0
-        colour = {"green": True} if good else {"red": True}
-        unreachable = " (unreachable)" if self.exit_code == UNREACHABLE else ""
-        terminalreporter.section(f"dflash: {self.verdict}{unreachable}", sep="=", bold=True, **colour)
-        for line in self._summary():
-            terminalreporter.line(line)
-
-    def _summary(self) -> list[str]:
-        lines = [
-            f"{terminal.MEANING[self.verdict]} (exit code {self.exit_code})",
-            terminal.counts(self.findings),
-        ]
-        lines += [f"  {reason}" for reason in terminal.reasons(self.findings, self.unmet)]
+    def _notes(self) -> list[str]:
+        """What a reader should know beside the findings."""
+        lines = []
         if self.other_failed or self.uncollected:
-            lines.append("  failed    a test that is no check, or the collection of one: see above")
+            lines.append("failed: a test that is no check, or the collection of one; pytest tells which")
         today = datetime.now(tz=UTC).date()
         for name, run in self.runs.items():
             mine = [finding for finding in self.findings if finding.host == name]
             lines += run.notes() + waivers.notes(
                 run.profile.waivers, name, mine, today, narrowed=self.narrowed
             )
-        lines.append(f"report: {self.place.path}")
-        step = terminal.next_step(self.findings, self.verdict)
-        return [*lines, f"next: {step}"] if step else lines
+        return lines
+
+    def _redact(self, text: str) -> str:
+        """The text without the secrets of any host."""
+        for run in self.runs.values():
+            text = run.redact(text)
+        return text
 
 
 def narrowed_by_options(config: pytest.Config) -> bool:

@@ -6,7 +6,8 @@ Law: findings in, lines out; no colour codes of its own, no pytest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from pytest_dflash.findings import Finding, Outcome
 from pytest_dflash.report.table import visible
@@ -33,6 +34,15 @@ def counts(findings: Iterable[Finding]) -> str:
     """How many findings of each outcome, for example "12 pass, 1 fail"."""
     number = Counter(finding.outcome for finding in findings)
     return ", ".join(f"{number[outcome]} {outcome.replace('_', ' ')}" for outcome in ORDER if number[outcome])
+
+
+def block(findings: Sequence[Finding], run: Mapping[str, Any], place: str) -> list[str]:
+    """The last block; `run` is that of findings.json, `place` the folder of the reports."""
+    lines = [f"{MEANING[Verdict(run['verdict'])]} (exit code {run['exit_code']})", counts(findings)]
+    lines += [f"  {reason}" for reason in reasons(findings, run["unmet"])]
+    lines += [visible(note) for note in run["notes"]]
+    lines.append(f"report: {place}")
+    return [*lines, f"next: {run['next']}"] if run["next"] else lines
 
 
 def title(finding: Finding) -> str:

@@ -1,0 +1,92 @@
+"""Two tables to be seen at a glance: settings by witnesses, and checks by hosts.
+
+Law: findings as in findings.json in, rows of cells out; pure. The order of witnesses is that of propagation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_dflash.findings import Evidence
+from pytest_dflash.report import table
+from pytest_dflash.report.page.cards import Findings, title
+
+WITNESSES = (
+    "unit_file",
+    "loaded_unit",
+    "process_argv",
+    "server_args_log",
+    "server_info",
+    "draft_runner_log",
+)
+SETTINGS = ("flags.in_force", "flags.environment", "window.")
+"""Checks that follow one expected setting."""
+
+TONE = {"value": "same", "absent": "absent", "silent": "silent"}
+WORST = ("fail", "unproven", "blocked", "waived", "pass", "not_run", "not_applicable")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell: what it shows, and how: same, lost (where the loss shows first), absent, silent or none."""
+
+    shown: str
+    tone: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting and what each witness says of it."""
+
+    host: str
+    name: str
+    expected: str
+    outcome: str
+    cells: tuple[Cell, ...]
+
+
+def settings(findings: Findings) -> list[Setting]:
+    """Each expected setting, one row a host; those that were lost on their way come first."""
+    found = [_setting(each) for each in findings if each["check"].startswith(SETTINGS) and each["evidence"]]
+    return sorted(found, key=lambda row: (row.host, WORST.index(row.outcome)))
+
+
+def _setting(finding: Mapping[str, Any]) -> Setting:
+    said = {each["source"]: each for each in finding["evidence"]}
+    return Setting(
+        host=finding["host"],
+        name=finding["param"]
+        or ("draft window" if finding["check"].startswith("window.") else finding["check"]),
+        expected=expected(finding["expected"]),
+        outcome=finding["outcome"],
+        cells=tuple(_cell(said.get(witness)) for witness in WITNESSES),
+    )
+
+
+def expected(value: Any) -> str:
+    """An expectation as the profile's reader thinks of it: false asks for absence."""
+    return "absent" if value is False else table.spelled(value)
+
+
+def _cell(evidence: Mapping[str, Any] | None) -> Cell:
+    if evidence is None:
+        return Cell("", "none", "this witness does not carry the setting")
+    known = Evidence(**evidence)
+    tone = "lost" if known.differs else TONE[known.reading]
+    shown = "silent" if known.reading == "silent" else table.shown(known)
+    return Cell(shown, tone, table.visible(known.why or known.where or ""))
+
+
+def hosts(findings: Findings, names: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Checks whose outcome is not the same good one on all hosts: (check, outcome on each host)."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for each in findings:
+        found.setdefault(title(each), {}).setdefault(each["host"], []).append(each["outcome"])
+    table_of = [
+        (check, tuple(min(by[name], key=WORST.index) if name in by else "" for name in names))
+        for check, by in found.items()
+    ]
+    return [(check, outcomes) for check, outcomes in table_of if len(set(outcomes)) > 1]

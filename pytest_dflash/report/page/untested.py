@@ -1,0 +1,44 @@
+"""What was not tested and why, and what no run of these suites can test.
+
+Law: findings as in findings.json in, groups of checks by reason out; and one list that is the same for all hosts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_dflash.report import table
+from pytest_dflash.report.page.cards import Findings, title
+
+UNTESTED = ("not_run", "blocked", "not_applicable")
+BY_HAND = (
+    "Power, cooling and cabling: pull one feed, watch nothing happen.",
+    "The way of a client's request: name service, load balancer, firewall and certificate from the client's side.",
+    "Fan-out and fabric between hosts, where one model spans several.",
+    "Days: leaks, log growth and drift show after hours of traffic, a run sees minutes.",
+    "Quality of the answers for your use: suites compare a model with itself, not with what you need.",
+    "Firmware, BIOS and BMC settings that neither the driver nor /proc shows.",
+    "Monitoring and alarms: that somebody is told when this host fails tonight.",
+    "Backups and the way back: that the previous version can be put in service again.",
+)
+"""What remains for a person; the list says it so that acceptance is not mistaken for more than it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Checks that were not tested for one reason."""
+
+    outcome: str
+    why: str
+    checks: tuple[str, ...]
+
+
+def reasons(findings: Findings) -> list[Reason]:
+    """Every reason for which something was not tested, with its checks."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for outcome in UNTESTED:
+        for each in findings:
+            if each["outcome"] == outcome:
+                # A blocked check names its carrier in brackets: one carrier, one reason.
+                grouped.setdefault((outcome, table.visible(each["summary"])), []).append(title(each))
+    return [Reason(outcome, why, tuple(dict.fromkeys(names))) for (outcome, why), names in grouped.items()]
