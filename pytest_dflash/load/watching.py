@@ -1,0 +1,129 @@
+"""Looks at the engine and at the host beside a load, in threads of their own.
+
+Law: an agent: it asks by what it was handed, waits, and keeps what it heard. It sends no request to the model. What
+it costs the load is bounded: a look at the host is followed by a pause of four times what it took.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from pytest_dflash.engines.dialect import Load
+from pytest_dflash.errors import DflashError
+from pytest_dflash.facts.reading import Reading, Silent, Value
+from pytest_dflash.facts.transcript import Transcript
+from pytest_dflash.load.phase import Progress
+from pytest_dflash.load.sampling import Beside, HostSample, Sight, in_a_row, sample_of
+from pytest_dflash.load.transport import clock
+
+LOOK_S = 0.4
+"""Between two looks at the engine's requests: two of them, and the runner's own quarter of a second, are within 2 s."""
+SAMPLE_S = 1.0
+REST = 4.0
+KEPT = 8
+"""Numbers of our own requests in flight, four a second: the engine may still count one that has just ended."""
+SERVER_ERROR = 500
+
+
+@dataclass
+class Watch:
+    """`with Watch(…) as watch:` around a load; `watch.reason` is the load's `abort`.
+
+    Attributes:
+        look: The engine's requests.
+        sample: A transcript of `sampling.SAMPLED`.
+        aborts: Whether what is seen may end the load.
+    """
+
+    look: Callable[[], Reading[Load]]
+    sample: Callable[[], Transcript]
+    aborts: bool
+    samples: list[HostSample] = field(default_factory=list)
+    sights: list[Sight] = field(default_factory=list)
+    deaf: list[str] = field(default_factory=list)
+    _ours: deque[int] = field(default_factory=lambda: deque([0], maxlen=KEPT))
+    _over: threading.Event = field(default_factory=threading.Event)
+    _threads: list[threading.Thread] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        self._sample()
+        for name, turn in (("look", self._look_on), ("sample", self._sample_on)):
+            thread = threading.Thread(target=turn, name=f"dflash-{name}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def reason(self, progress: Progress) -> str | None:
+        """Why the load should end, where it may; notes how many requests are ours. Called on the load's own loop."""
+        self._ours.append(progress.in_flight)
+        return self.alarm(progress) if self.aborts else None
+
+    def alarm(self, progress: Progress) -> str | None:
+        """What would be a reason."""
+        errors = sum(many for status, many in progress.statuses.items() if status >= SERVER_ERROR)
+        beside = self.beside
+        if beside.foreign:
+            return f"requests that are not ours: {beside.foreign[0]}"
+        if errors:
+            return f"the engine answered {errors} requests with an error of its own (5xx)"
+        if beside.new_xids:
+            return f"the driver reports a new Xid: {beside.new_xids[0].entry.message}"
+        return None
+
+    @property
+    def beside(self) -> Beside:
+        """What was seen until now."""
+        sights = tuple(self.sights)
+        return Beside(
+            samples=tuple(self.samples), sights=sights, foreign=in_a_row(sights), deaf=tuple(self.deaf)
+        )
+
+    def _look_on(self) -> None:
+        while not self._over.wait(LOOK_S):
+            if not any(self._ours):
+                continue
+            found = self.look()
+            if isinstance(found, Value):
+                load = found.value
+                self.sights.append(
+                    Sight(at_s=clock(), running=load.running, queued=load.queued, ours=max(self._ours))
+                )
+            else:
+                self._unheard(found.why if isinstance(found, Silent) else "the engine does not tell")
+
+    def _sample_on(self) -> None:
+        pause = SAMPLE_S
+        while not self._over.wait(pause):
+            cost = self._sample()
+            if cost is None:
+                return
+            pause = max(SAMPLE_S, REST * cost)
+
+    def _sample(self) -> float | None:
+        """One look; its cost, or None where the host cannot be asked any more."""
+        begun, ours = clock(), self._ours[-1]
+        try:
+            transcript = self.sample()
+        except DflashError as error:
+            self._unheard(str(error))
+            return None
+        cost = clock() - begun
+        in_flight = min(ours, self._ours[-1])
+        self.samples.append(sample_of(transcript, at_s=begun, cost_s=cost, in_flight=in_flight))
+        return cost
+
+    def _unheard(self, why: str) -> None:
+        if why not in self.deaf:
+            self.deaf.append(why)

@@ -1,0 +1,209 @@
+"""What is right about a load: its rates, latencies and acceptance against their limits, its answers, its price.
+
+Law: pure; a measurement in, judgements out. A load that somebody else's requests, this side's own slowness or the
+prefix cache has touched proves only what that cannot have caused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from statistics import fmean
+
+from pytest_dflash.findings import Evidence, Json, Judgement, failed, not_applicable, passed, unproven
+from pytest_dflash.load.floors import TOTAL, TPOT, TTFT, Measure, accept_limits
+from pytest_dflash.load.instrument import quantile
+from pytest_dflash.load.limit import Limit, Standing, decide
+from pytest_dflash.load.measurement import Measurement
+from pytest_dflash.load.records import Failure, RequestRecord
+from pytest_dflash.rules.measured import (
+    BURST_CHUNKS,
+    FEW_CHUNKS,
+    bursts_of,
+    finish,
+    judge,
+    moved,
+    number,
+    numbers,
+    series_of,
+    tainted,
+)
+
+DRAWN = 200
+"""So many latencies of single requests go into findings.json; all of them are among the samples."""
+WORSE = {Standing.MET: 0, Standing.OPEN: 1, Standing.MISSED: 2}
+
+
+def floor(measure: Measure, found: Measurement) -> Judgement:
+    """A measure against its limit in the profile, whatever both are."""
+    values = found.values(measure)
+    decision = found.decision(measure)
+    if decision is None and not values:
+        return finish(unproven(f"{measure.what}: no repeat of {found.load.name!r} has one"), found)
+    if decision is None:
+        said = f"{measure.what}: {number(fmean(values), measure.unit)}; the profile has no limit for it"
+        judgement = not_applicable(said)
+    else:
+        judgement = judge(decision, found, tainted(measure, decision, found))
+    return finish(
+        replace(
+            judgement,
+            observed=round(fmean(values), 4),
+            measures=numbers(measure.key, decision, values) | _latencies(measure, found),
+            series=series_of(values, found) | _single(measure, found),
+        ),
+        found,
+    )
+
+
+def acceptance(found: Measurement) -> Judgement:
+    """The accept length of this class of text between its limits."""
+    limits, lengths = accept_limits(found.load), found.accept_lengths
+    what = f"accept length on {found.load.text_class.replace('_', ' ')}"
+    if not lengths:
+        why = f"{what} could not be told: {found.deaf_counters}"
+        silent = Evidence(source="engine counters", reading="silent", why=found.deaf_counters)
+        remedy = (
+            "let the engine count: SGLang needs --enable-metrics; or take accept_length out of the profile"
+        )
+        return finish(
+            unproven(why, evidence=(silent,), remedy=remedy) if limits else not_applicable(why), found
+        )
+    decisions = [decide(lengths, limit, found.error) for limit in limits]
+    if not decisions:
+        judgement = not_applicable(f"{what}: {fmean(lengths):.2f}; the profile has no limit for it")
+    else:
+        worst = max(decisions, key=lambda each: WORSE[each.standing])
+        judgement = judge(worst, found, moved(found))
+    measures = {"accept_length": fmean(lengths)}
+    for decision in decisions:
+        measures |= numbers("accept_length", decision, lengths)
+    series = series_of(lengths, found) | {"accepted_at": [round(share, 4) for share in found.accepted_at]}
+    judgement = replace(judgement, observed=round(fmean(lengths), 4), measures=measures, series=series)
+    return finish(judgement, found)
+
+
+def errors(found: Measurement) -> Judgement:
+    """Every request is answered: to its end, counted, and as long as the engine says."""
+    asked = found.result.requests
+    bad = [(each, why) for each in asked if (why := _fault(each, found))]
+    measures = {"requests": float(len(asked)), "failed_requests": float(len(bad))}
+    if bad:
+        kinds = Counter(str(each.failure or "cut_short") for each, _ in bad)
+        told = ", ".join(f"{many} {kind}" for kind, many in kinds.most_common())
+        return finish(
+            failed(
+                f"{len(bad)} of {len(asked)} requests were not answered properly ({told}); the first: {bad[0][1]}",
+                expected=0,
+                observed=len(bad),
+                remedy="read the engine's log at that time; samples/ has every request with its complaint",
+                measures=measures,
+            ),
+            found,
+        )
+    if not asked:
+        return finish(unproven(f"no request was measured: {found.result.why or found.result.stop}"), found)
+    return finish(
+        passed(
+            f"all {len(asked)} requests were answered to their end", expected=0, observed=0, measures=measures
+        ),
+        found,
+    )
+
+
+def streaming(found: Measurement) -> Judgement:
+    """Tokens come when they are made, and are not held back and sent in bursts."""
+    chunks, bursts = bursts_of(found)
+    if not bursts:
+        return finish(
+            unproven(f"no answer of {found.load.name!r} came in {FEW_CHUNKS} chunks or more"), found
+        )
+    each = chunks / bursts
+    measures = {"chunks_per_burst": each}
+    if each <= BURST_CHUNKS:
+        return finish(
+            passed(f"chunks come one by one ({each:.1f} within a millisecond)", measures=measures), found
+        )
+    if why := found.result.bottleneck:
+        return finish(unproven(why, measures=measures), found)
+    return finish(
+        failed(
+            f"chunks come in bursts of {each:.0f}: something between the engine and here holds them back",
+            expected=BURST_CHUNKS,
+            observed=round(each, 1),
+            cause="a proxy that buffers answers; users see nothing, and then much at once",
+            remedy="switch buffering off for this route (nginx: proxy_buffering off), or ask the engine itself: endpoint.url",
+            measures=measures,
+        ),
+        found,
+    )
+
+
+def speculation_pays(found: Measurement) -> Judgement:
+    """The load is faster than it was without speculation."""
+    plain = found.load.plain_output_tokens_per_s_total
+    if plain is None:
+        return finish(
+            not_applicable(
+                "no rate without speculation is known: measure one and write plain_output_tokens_per_s_total"
+            ),
+            found,
+        )
+    values = found.values(TOTAL)
+    if not values:
+        return finish(unproven(f"no repeat of {found.load.name!r} has a total rate"), found)
+    limit = Limit("output of all requests together", "tokens/s", plain)
+    decision = decide(values, limit, found.error)
+    judgement = judge(decision, found, tainted(TOTAL, decision, found))
+    gain = fmean(values) / plain
+    said = {
+        Standing.MET: f"speculation pays: {gain:.2f} times the {plain:g} tokens/s without it",
+        Standing.MISSED: f"speculation costs more than it saves: {gain:.2f} times the {plain:g} tokens/s without it",
+    }
+    summary = said.get(decision.standing, judgement.summary) if not judgement.cause else judgement.summary
+    return finish(
+        replace(
+            judgement,
+            summary=summary,
+            measures={"speculation_gain": gain, "plain_output_tokens_per_s": plain},
+            remedy=judgement.remedy
+            or "compare accept length and step time; a smaller budget costs less where many requests share the GPU",
+        ),
+        found,
+    )
+
+
+def _fault(request: RequestRecord, found: Measurement) -> str:
+    """Why a request does not count as answered properly; "" where it does."""
+    if request.failure is Failure.STOPPED:
+        return ""
+    if request.failure is not None:
+        return request.complaint or str(request.failure)
+    asked, came = found.load.output_tokens, request.output_tokens or 0
+    if request.finish_reason == "length" and came < asked:
+        return f"it ended with finish_reason length after {came} of {asked} tokens"
+    return ""
+
+
+def _latencies(measure: Measure, found: Measurement) -> dict[str, float]:
+    ms = _each_ms(measure, found)
+    if not ms:
+        return {}
+    name = measure.name
+    shares = {f"{name}_p{share}_ms": quantile(ms, share / 100) for share in (50, 90, 99)}
+    return {**shares, f"{name}_max_ms": max(ms)}
+
+
+def _each_ms(measure: Measure, found: Measurement) -> list[float]:
+    if measure not in (TTFT, TPOT):
+        return []
+    repeats = found.result.repeats
+    seconds = (repeat.ttft_s if measure is TTFT else repeat.tpot_s for repeat in repeats)
+    return sorted(1000 * each for some in seconds for each in some)
+
+
+def _single(measure: Measure, found: Measurement) -> dict[str, Json]:
+    ms = _each_ms(measure, found)
+    step = max(1, math.ceil(len(ms) / DRAWN))
+    return {f"{measure.name}_ms": [round(each, 3) for each in ms[::step]]} if ms else {}
