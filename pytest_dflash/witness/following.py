@@ -52,9 +52,11 @@ def follow(subject: Subject, chain: Sequence[Witnessed], expected: Json, rule: R
     last = chain[heard(chain)[-1]]
     first = chain[heard(chain)[0]]
     along = f"from {first.witness} to {last.witness}" if first is not last else f"by {last.witness}"
-    notes = [f"{each.witness} is silent" for each in chain if isinstance(each.reading, Silent)]
+    teller = next((chain[at] for at in reversed(heard(chain)) if plain(chain[at]) is not None), last)
+    notes = [f"{last.witness} leaves out what is the default"] if teller is not last else []
+    notes += [f"{each.witness} is silent" for each in chain if isinstance(each.reading, Silent)]
     return passed(
-        "; ".join([f"{subject.name} is {said(last)}, {along}", *notes]),
+        "; ".join([f"{subject.name} is {said(teller)}, {along}", *notes]),
         expected=expected,
         observed=plain(last),
         param=subject.name,

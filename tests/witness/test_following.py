@@ -284,3 +284,12 @@ def test_any_chain_under_any_option_is_judged_without_an_error(letters: str, opt
     )
     assert judgement.outcome in {Outcome.PASS, Outcome.FAIL, Outcome.UNPROVEN}
     assert judgement.summary
+
+
+def test_a_default_that_the_engine_does_not_print_is_told_by_its_value() -> None:
+    lenient = Rule(same=STRICT.same, meets=STRICT.meets, rewritten=lambda _asked, found: found is None)
+    judgement = follow(Subject("seed", "engine.service"), chain("AAA-", WITNESSES[:4]), 2048, lenient)
+    assert judgement.outcome is Outcome.PASS
+    assert judgement.summary == (
+        "seed is 2048, from unit_file to server_args_log; server_args_log leaves out what is the default"
+    )

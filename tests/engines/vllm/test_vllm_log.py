@@ -160,6 +160,12 @@ def test_progress_is_told(line: str, words: str) -> None:
     assert VLLM.progress(of(args, f"(EngineCore pid=9) INFO 11-29 16:08:00 [x.py:1] {line}")) == words
 
 
+def test_a_core_that_was_killed_is_told_although_the_server_ends_in_order() -> None:
+    log = recorded("core-killed")
+    assert VLLM.progress(log) == "the engine core died"
+    assert [entry.message for entry in log.entries][-1].startswith("/usr/lib/python3.11/multiprocessing")
+
+
 def test_a_quiet_uvicorn_is_ready_by_the_line_before() -> None:
     args = "INFO 11-29 16:08:00 [x.py:1] non-default args: {'uvicorn_log_level': 'warning'}"
     start = "INFO 11-29 16:08:00 [x.py:1] Starting vLLM server on http://127.0.0.1:8000"
