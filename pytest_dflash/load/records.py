@@ -16,6 +16,7 @@ class Failure(StrEnum):
     """Why a request does not count as answered."""
 
     UNREACHABLE = "unreachable"  # no connection
+    TLS = "tls"  # a connection, and no trust
     STATUS = "status"  # not 200
     NO_STREAM = "no_stream"  # 200, and no event came
     ERROR_EVENT = "error_event"  # the engine said an error in the middle

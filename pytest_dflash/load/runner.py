@@ -27,6 +27,7 @@ from pytest_dflash.load.workload import CHARS_PER_TOKEN, prompt_of
 THROW_AWAY_TOKENS = 16
 WARM_UP_TOKENS = 32
 """Of each request of the warm-up wave: enough to capture graphs and compile kernels of this batch and this prompt."""
+UNMET = {Failure.UNREACHABLE: Kind.UNREACHABLE, Failure.TLS: Kind.TLS}
 ROOM = 1.1
 """A repeat may take so much longer than the longest until now."""
 
@@ -194,8 +195,8 @@ def _broken(records: Sequence[RequestRecord]) -> str:
 
 def _raise_where_refused(door: Door, first: RequestRecord) -> None:
     asked = f"POST {door.address.api}"
-    if first.failure is Failure.UNREACHABLE:
-        raise EndpointTrouble(Kind.UNREACHABLE, f"{asked}: {first.complaint}")
+    if first.failure in UNMET:
+        raise EndpointTrouble(UNMET[first.failure], f"{asked}: {first.complaint}")
     if first.failure is Failure.STATUS:
         kind = of_status(first.status or 0) or Kind.REJECTED
         raise EndpointTrouble(kind, f"{asked} answered {first.complaint}", first.status)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import ssl
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -142,6 +143,8 @@ class Wave:
         begun = clock()
         try:
             connection = await self._open(stream)
+        except ssl.SSLError as error:
+            exchange.lost, exchange.why = Failure.TLS, f"no connection: {error}"
         except OSError as error:
             exchange.lost, exchange.why = Failure.UNREACHABLE, f"no connection: {error.strerror or error}"
         except asyncio.CancelledError:
