@@ -54,6 +54,14 @@ class NotServing(EndpointError):  # noqa: N818 - as above
     """The unit's process cannot be asked for a completion; the message says what it does instead."""
 
 
+class LoadBroken(EndpointError):  # noqa: N818 - as above
+    """A load was not answered to its end, so that nothing of it can be judged. `load` is its name in the profile."""
+
+    def __init__(self, load: str, message: str, remedy: str = "") -> None:
+        super().__init__(message, remedy)
+        self.load = load
+
+
 class Refused(DflashError):  # noqa: N818 - a decision, not a mishap
     """A change that cannot be made with certainty, or must not be made now. Nothing was touched."""
 
