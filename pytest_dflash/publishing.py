@@ -36,7 +36,8 @@ class Publishing:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
         """Puts our own page above pytest-html's table."""
-        prefix.append(render.page(self.outcome.document))
+        if self.outcome.finished:
+            prefix.append(render.page(self.outcome.document))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_html(self, report: pytest.TestReport, data: list[str]) -> None:
@@ -53,7 +54,7 @@ class Publishing:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The last block: verdict, counts, what decided it, files, next step."""
         outcome = self.outcome
-        if not outcome.findings:
+        if not outcome.findings or not outcome.finished:
             return
         good = outcome.verdict in {Verdict.ACCEPT, Verdict.PARTIAL} and outcome.exit_code == 0
         colour = {"green": True} if good else {"red": True}
