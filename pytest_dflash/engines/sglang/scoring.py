@@ -6,6 +6,7 @@ Law: bodies out, values in. Field names are those of 0.5.5 to 0.5.23; several sp
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,6 +21,15 @@ from pytest_dflash.findings import Json
 
 LOGPROBS_WITH_DFLASH = Version("0.5.18")
 """Older ones refuse any request with logprobs as soon as DFLASH drafts. Source: sglang#33459."""
+NEUTRAL: Mapping[str, Json] = {
+    "top_p": 1.0,
+    "top_k": -1,
+    "min_p": 0.0,
+    "repetition_penalty": 1.0,
+    "frequency_penalty": 0.0,
+    "presence_penalty": 0.0,
+}
+"""Said each time: servers take defaults of their own from the model's generation_config.json."""
 HISTOGRAMS = ("spec_correct_drafts_histogram", "spec_accept_histogram")
 _SAMPLE = re.compile(r"^sglang:(?P<name>\w+?)(?:_total)?(?:\{[^}\n]*\})? (?P<value>[-+.\w]+)$", re.MULTILINE)
 
@@ -50,6 +60,7 @@ class SGLangScoring:
     def generate(self, order: Order, model: str) -> Ask:  # noqa: ARG002 - one server, one model
         """POST /generate. `sampling_seed` counts only where the server samples deterministically."""
         sampling: dict[str, Json] = {
+            **NEUTRAL,
             "max_new_tokens": order.max_tokens,
             "temperature": order.temperature,
             "ignore_eos": order.to_the_limit,
@@ -135,9 +146,11 @@ class SGLangScoring:
         sums: dict[str, float] = {}
         for match in _SAMPLE.finditer(text):
             try:
-                sums[match["name"]] = sums.get(match["name"], 0.0) + float(match["value"])
+                value = float(match["value"])
             except ValueError:
                 continue
+            if math.isfinite(value):
+                sums[match["name"]] = sums.get(match["name"], 0.0) + value
         if "spec_verify_calls" not in sums or "generation_tokens" not in sums:
             return Silent("sglang:spec_verify_calls_total is not among the counters", "GET /metrics")
         return Value(Drafting(sums["generation_tokens"], sums["spec_verify_calls"]), "GET /metrics")

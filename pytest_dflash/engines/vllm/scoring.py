@@ -14,6 +14,15 @@ from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.findings import Json
 
 COMPLETIONS = "/v1/completions"
+NEUTRAL: Mapping[str, Json] = {
+    "top_p": 1.0,
+    "top_k": -1,
+    "repetition_penalty": 1.0,
+    "frequency_penalty": 0.0,
+    "presence_penalty": 0.0,
+}
+"""Said each time: the server takes defaults of its own from the model's generation_config.json. min_p is left out,
+which 0.32 refuses beside speculation."""
 
 
 class VLLMScoring:
@@ -38,6 +47,7 @@ class VLLMScoring:
         """POST /v1/completions."""
         prompt: Json = order.prompt if isinstance(order.prompt, str) else list(order.prompt)
         body: dict[str, Json] = {
+            **NEUTRAL,
             "model": model,
             "prompt": prompt,
             "max_tokens": order.max_tokens,

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import math
+import random
+
+from pytest_dflash.engines.scoring import Scored
+from pytest_dflash.oracle.sampling import boldness, first_token
+
+TARGET = {0: 0.4, 1: 0.3, 2: 0.1, 3: 0.05, 4: 0.03}
+
+
+def drawn(weights: dict[int, float], many: int, seed: int) -> list[int]:
+    rest = 1 - sum(weights.values())
+    return random.Random(seed).choices([*weights, 9], [*weights.values(), rest], k=many)
+
+
+def test_samples_of_the_target_are_rarely_accused() -> None:
+    found = [first_token(drawn(TARGET, 176, seed), TARGET).probability for seed in range(400)]
+    assert sum(each < 0.05 for each in found) < 40
+    assert min(found) > 1e-4
+
+
+def test_a_greedy_engine_is_accused() -> None:
+    assert first_token([0] * 176, TARGET).probability < 1e-9
+
+
+def test_a_temperature_that_is_too_low_is_accused() -> None:
+    sharper = {token: p**2 for token, p in TARGET.items()}
+    total = sum(sharper.values())
+    found = first_token(drawn({t: p / total * 0.999 for t, p in sharper.items()}, 176, 1), TARGET)
+    assert found.probability < 1e-4
+
+
+def test_a_target_that_is_sure_tells_nothing() -> None:
+    assert first_token([3] * 100, {3: 0.9999}).probability == 1.0
+    assert first_token([], {}).probability == 1.0
+
+
+def lines(rate: float, seed: int) -> list[list[Scored]]:
+    """Positions at which the first choice has probability 0.6, and is said at this rate."""
+    draw = random.Random(seed)
+    best = ((1, math.log(0.6)), (2, math.log(0.3)))
+    return [[Scored(1 if draw.random() < rate else 2, -1.0, best) for _ in range(640)]]
+
+
+def test_first_choices_are_counted_against_their_probabilities() -> None:
+    innocent = [boldness(lines(0.6, seed)).probability for seed in range(200)]
+    assert min(innocent) > 1e-4
+    assert boldness(lines(0.75, 1)).probability < 1e-9
+    assert boldness(lines(0.45, 1)).probability < 1e-9
+
+
+def test_positions_without_doubt_tell_nothing() -> None:
+    sure = [Scored(1, 0.0, ((1, -1e-9), (2, -30.0)))] * 100
+    assert boldness([sure]).probability == 1.0
