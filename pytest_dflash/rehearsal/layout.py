@@ -53,6 +53,7 @@ ExecStart={python} -m sglang.launch_server \\
     --tp-size 8 --mem-fraction-static 0.85 --chunked-prefill-size 8192 \\
     --attention-backend triton --context-length 4096 --trust-remote-code --enable-metrics \\
     --speculative-algorithm DFLASH --speculative-num-draft-tokens 8 \\
+    --speculative-dflash-enable-ddtree --speculative-eagle-topk 4 \\
     --speculative-draft-model-path {quoted(str(models / "Kimi-K2.6-DFlash"))}{flag}
 Restart=on-failure
 RestartSec=5

@@ -1,12 +1,14 @@
 """The stand-in's virtual environment, in which `python -m sglang.launch_server` is the miniature engine.
 
-Law: files only. `bin/python` is a link to an interpreter of this machine, packages are metadata without code.
+Law: files only. `bin/python` is a link to an interpreter of this machine, packages are metadata without code, but
+for numpy, with which the engine computes: it is this interpreter's own, linked here, copied for another host.
 Run `python -m pytest_dflash.rehearsal.venv FOLDER [INTERPRETER]` to lay one out for another host, e.g. with
 INTERPRETER=/usr/bin/python3.11 for a Debian tree; then `FOLDER/bin/python -m sglang.launch_server …` there.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -69,6 +71,21 @@ def site_packages(folder: Path) -> Path:
     return next((folder / "lib").glob("python3.*")) / "site-packages"
 
 
+def _numpy(site: Path, *, linked: bool) -> None:
+    """Puts this interpreter's numpy, and the libraries beside it, into `site`."""
+    found = importlib.util.find_spec("numpy")
+    assert found is not None
+    assert found.origin is not None
+    package = Path(found.origin).parent
+    for part in (package, *package.parent.glob("numpy.libs"), *package.parent.glob("numpy-*.dist-info")):
+        if linked:
+            (site / part.name).symlink_to(part)
+        else:
+            shutil.copytree(
+                part, site / part.name, ignore=shutil.ignore_patterns("tests", "*.pyi", "*.h", "*.a")
+            )
+
+
 def lay_out(folder: Path, python: str | None = None) -> Path:
     """Makes the venv.
 
@@ -79,7 +96,8 @@ def lay_out(folder: Path, python: str | None = None) -> Path:
     Returns:
         Its `bin/python`.
     """
-    python = python or interpreter()
+    here = interpreter()
+    python = python or here
     version = _version(python)
     site = folder / "lib" / f"python{version}" / "site-packages"
     site.mkdir(parents=True)
@@ -91,6 +109,7 @@ def lay_out(folder: Path, python: str | None = None) -> Path:
     )
     for package, number in PACKAGES.items():
         install(site, package, number)
+    _numpy(site, linked=python == here)
     (site / "sglang").mkdir()
     (site / "sglang" / "__init__.py").write_text('__version__ = "0.5.23"\n', "ascii")
     (site / "sglang" / "launch_server.py").write_text(LAUNCHER, "ascii")

@@ -17,7 +17,6 @@ import pytest
 
 from pytest_dflash.rehearsal import venv
 from pytest_dflash.rehearsal.engine import arguments, mischief
-from pytest_dflash.rehearsal.engine.model import EOS, Parrot
 from pytest_dflash.rehearsal.host import free_port
 
 ARGV = (
@@ -99,7 +98,7 @@ def test_the_arguments_line_is_a_literal_with_all_fields(engine: Running) -> Non
     line = engine.wait_for("server_args=")
     fields = ast.literal_eval(line.split("server_args=", 1)[1])
 
-    assert len(fields) == 546
+    assert len(fields) == 547  # those of 0.5.23, and the fork's own
     assert (fields["speculative_algorithm"], fields["speculative_draft_window_size"]) == ("DFLASH", 2048)
     assert (fields["speculative_num_draft_tokens"], fields["max_running_requests"]) == (8, 48)
 
@@ -161,7 +160,8 @@ def test_a_stream_ends_with_finish_usage_and_done(engine: Running, path: str) ->
     widths = [
         len(event["choices"][0]["token_ids"]) for event in events[:-2] if "token_ids" in event["choices"][0]
     ]
-    assert (sum(widths), max(widths)) == (20, 7)
+    assert (widths[0], sum(widths)) == (1, 20)
+    assert max(widths) > 1
 
 
 def test_stream_and_whole_answer_are_the_same_text(engine: Running) -> None:
@@ -186,7 +186,11 @@ def test_generate_counts_verifications(engine: Running) -> None:
     meta = said["meta_info"]
     assert (len(said["output_ids"]), meta["completion_tokens"]) == (26, 26)
     assert meta["spec_accept_length"] == 26 / meta["spec_verify_ct"]
-    assert meta["spec_num_correct_drafts"] == 26 - meta["spec_verify_ct"]
+    assert sum(meta["spec_correct_drafts_histogram"]) == meta["spec_verify_ct"]
+    assert (
+        sum(k * times for k, times in enumerate(meta["spec_correct_drafts_histogram"]))
+        == meta["spec_num_correct_drafts"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -358,14 +362,5 @@ def test_a_window_that_an_algorithm_ignores_is_warned_of() -> None:
 def test_a_misspelt_switch_is_no_healthy_engine(tmp_path: Path) -> None:
     (tmp_path / mischief.FILE).write_text('{"load_hang": true}', "utf-8")
 
-    with pytest.raises(ValueError, match="unknown switches load_hang; known are completions, dies_inside"):
+    with pytest.raises(ValueError, match="unknown switches load_hang; known are completions, corruptions"):
         mischief.read(tmp_path)
-
-
-def test_the_parrot_round_trips_text_and_always_ends() -> None:
-    model = Parrot()
-
-    assert model.decode(model.encode("Fenster ä 窓")) == "Fenster ä 窓"
-    assert model.answer(model.encode("anything"))[-1] == EOS
-    assert model.answer(model.encode("anything")) == model.answer(model.encode("anything"))
-    assert model.decode(model.answer([70_000, 1, 5])) != ""

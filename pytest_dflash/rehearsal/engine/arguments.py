@@ -1,7 +1,8 @@
 """The command line, and what the engine makes of it.
 
 Law: names, kinds and defaults come from a recorded `server_args` of 0.5.23 (`server_args.json`, 546 fields,
-GPU defaults). Resolution is what that version does for DFLASH, no more. argparse speaks as it does there.
+GPU defaults), and one from a fork that verifies DFLASH's guesses as a tree: `--speculative-dflash-enable-ddtree`.
+Resolution is what that version does for DFLASH, no more. argparse speaks as it does there.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 RECORDED = Path(__file__).parent / "server_args.json"
 ALGORITHMS = ("EAGLE", "EAGLE3", "NEXTN", "STANDALONE", "NGRAM", "DFLASH", "DSPARK", "UNO")
+TREE = "speculative_dflash_enable_ddtree"
+TREE_TOP_K = 8
+BLOCK = 8
 WINDOW_ALGORITHMS = ("EAGLE", "EAGLE3", "DFLASH")
 ALIASES = {
     "model_path": ("--model",),
@@ -26,7 +30,7 @@ ALIASES = {
 def defaults() -> dict[str, Any]:
     """Every field with its default, in the order in which the engine prints them."""
     fields: dict[str, Any] = json.loads(RECORDED.read_text("utf-8"))
-    return fields
+    return fields | {TREE: False}
 
 
 def _plain(text: str) -> Any:
@@ -95,22 +99,38 @@ def _speculation(fields: dict[str, Any], warnings: list[str]) -> None:
         warnings.append(window_warning(algorithm))
     if algorithm != "DFLASH":
         return
-    for name in ("speculative_num_steps", "speculative_eagle_topk"):
+    _blocks(fields, warnings)
+    if window is not None and window < fields["speculative_num_draft_tokens"]:
+        raise ValueError("--speculative-draft-window-size must be >= speculative_num_draft_tokens")
+    fields["speculative_draft_attention_backend"] = (
+        fields["speculative_draft_attention_backend"] or fields["attention_backend"]
+    )
+
+
+def _blocks(fields: dict[str, Any], warnings: list[str]) -> None:
+    """What DFLASH makes of the flags that are about other algorithms, or were not given."""
+    if fields[TREE]:
+        fields["speculative_eagle_topk"] = fields["speculative_eagle_topk"] or TREE_TOP_K
+    for name in ("speculative_num_steps", *(() if fields[TREE] else ("speculative_eagle_topk",))):
         if fields[name] not in (None, 1):
             warnings.append(f"DFLASH only supports {name} == 1; overriding {name}={fields[name]} to 1.")
         fields[name] = 1
-    fields["speculative_num_draft_tokens"] = fields["speculative_num_draft_tokens"] or 8
+    fields["speculative_num_draft_tokens"] = fields["speculative_num_draft_tokens"] or block_size(fields)
     if fields["max_running_requests"] is None:
         fields["max_running_requests"] = 48
         warnings.append(
             "Max running requests is reset to 48 for speculative decoding. "
             "You can override this by explicitly setting --max-running-requests."
         )
-    if window is not None and window < fields["speculative_num_draft_tokens"]:
-        raise ValueError("--speculative-draft-window-size must be >= speculative_num_draft_tokens")
-    fields["speculative_draft_attention_backend"] = (
-        fields["speculative_draft_attention_backend"] or fields["attention_backend"]
-    )
+
+
+def block_size(fields: Mapping[str, Any]) -> int:
+    """Tokens of the draft's block: what its config says, else `BLOCK`."""
+    try:
+        config = json.loads((Path(fields["speculative_draft_model_path"]) / "config.json").read_text("utf-8"))
+        return max(int(config["block_size"]), 2)
+    except (OSError, ValueError, KeyError, TypeError):
+        return BLOCK
 
 
 def window_warning(algorithm: str) -> str:

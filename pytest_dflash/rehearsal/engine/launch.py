@@ -5,14 +5,19 @@ Law: the order alone; the words are recorded, the answers are the routes'.
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
-from . import arguments, log, mischief, startup, workers
-from .model import Parrot
+# Before numpy is imported: one thread, since others measure on this machine, and the workers are forked.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+from . import arguments, corruption, log, mischief, pace, startup, workers
+from .decoding import Decoder, Shape
 from .scheduler import Scheduler
 from .server import Engine, Server
 
@@ -34,9 +39,13 @@ def main(argv: Sequence[str]) -> int:
         return INTERNAL_ERROR
     if wrong.window_dropped:
         warnings.append(arguments.window_warning(fields["speculative_algorithm"]))
-    engine = Engine(Scheduler(fields, Parrot()), argv, wrong)
-    engine.scheduler.counters.running = wrong.foreign_requests
+    fields |= wrong.forced
+    warnings += wrong.remarks
+    decoder = Decoder(shape(fields, wrong), corruption.of(wrong.corruptions, wrong.noise_nats))
+    scheduler = Scheduler(fields, decoder, pace.of(dict(wrong.pace)), wrong.foreign_requests)
+    engine = Engine(scheduler, argv, wrong)
     workers.start(fields)
+    scheduler.start()
     signal.signal(signal.SIGTERM, _on_terminate(engine))
     server = _start(engine, warnings)
     if server is None:
@@ -47,6 +56,22 @@ def main(argv: Sequence[str]) -> int:
     engine.stopping.wait()
     server.shutdown()
     return 0
+
+
+def shape(fields: Mapping[str, Any], wrong: mischief.Mischief) -> Shape:
+    """How the arguments want it drafted.
+
+    Without the fork's flag a chain as long as the block that was asked for; with it a tree over the draft's own block.
+    """
+    if fields["speculative_algorithm"] is None:
+        return Shape()
+    drafted = fields["speculative_num_draft_tokens"] or arguments.BLOCK
+    return Shape(
+        budget=drafted - 1,
+        top_k=fields["speculative_eagle_topk"] or 1,
+        block=arguments.block_size(fields) if fields[arguments.TREE] else drafted,
+        window=None if wrong.window_dropped else fields["speculative_draft_window_size"],
+    )
 
 
 def _start(engine: Engine, warnings: Sequence[str]) -> Server | None:

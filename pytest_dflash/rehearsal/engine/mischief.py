@@ -6,8 +6,10 @@ Law: read once, at start, from `mischief.json` beside this file; no file means a
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 FILE = "mischief.json"
 
@@ -22,7 +24,14 @@ class Mischief:
         window_dropped: The draft runner is built without the window, whatever the arguments say.
         dies_inside: After start-up the listening socket is gone, the process stays.
         completions: "" for healthy; "hang" answers nothing; "error" answers 500; "cut" ends streams early.
+        guards: The beginning of the paths that a key guards; "" for all but those that are open to anybody.
         foreign_requests: How many requests of somebody else run all the time.
+        corruptions: What is wrong in drafting and verifying: names of `corruption.CORRUPTIONS`.
+        noise_nats: How strong "near-tie-noise" is.
+        pace: Times to keep, by the names of `pace.Pace`; none, and everything is as fast as it can be.
+        forced: Fields that have these values, whatever the arguments say.
+        remarks: Further lines of the start, in the engine's own words.
+        dies_after: After so many answered completions the process ends; 0 for never.
     """
 
     load_seconds: float = 0.0
@@ -30,7 +39,14 @@ class Mischief:
     window_dropped: bool = False
     dies_inside: bool = False
     completions: str = ""
+    guards: str = ""
     foreign_requests: int = 0
+    corruptions: tuple[str, ...] = ()
+    noise_nats: float = 0.02
+    pace: Mapping[str, float] = field(default_factory=dict)
+    forced: Mapping[str, Any] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
+    dies_after: int = 0
 
 
 def read(folder: Path) -> Mischief:
@@ -43,7 +59,7 @@ def read(folder: Path) -> Mischief:
     if not path.exists():
         return Mischief()
     switches = json.loads(path.read_text("utf-8"))
-    known = {field.name for field in fields(Mischief)}
+    known = {each.name for each in fields(Mischief)}
     if unknown := sorted(set(switches) - known):
         raise ValueError(
             f"{path}: unknown switches {', '.join(unknown)}; known are {', '.join(sorted(known))}"

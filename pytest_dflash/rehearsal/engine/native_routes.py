@@ -1,4 +1,4 @@
-"""SGLang's own routes: what the server says of itself, `/generate`, loads and metrics.
+"""SGLang's own routes: what the server says of itself, loads and metrics.
 
 Law: values in, bodies out. Field names are 0.5.23's.
 """
@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .openai_routes import Refused
 from .scheduler import Scheduler
 
 VERSION = "0.5.23"
@@ -29,7 +28,7 @@ def server_info(scheduler: Scheduler, argv: Sequence[str]) -> dict[str, Any]:
         "world_size": fields["tp_size"],
         "startup_time": STARTUP_TIME,
         "effective_max_running_requests_per_dp": fields["max_running_requests"] or 2048,
-        "last_gen_throughput": 0.0,
+        "last_gen_throughput": scheduler.last_throughput,
         "memory_usage": {
             "weight": 72.84,
             "kvcache": 9.42,
@@ -38,7 +37,7 @@ def server_info(scheduler: Scheduler, argv: Sequence[str]) -> dict[str, Any]:
         },
         "decode_cuda_graph_bs": [],
     }
-    if (length := scheduler.accept_length) is not None:
+    if (length := scheduler.counters.accept_length) is not None:
         state["avg_spec_accept_length"] = length
     return fields | {
         "launch_command": " ".join(argv),
@@ -82,7 +81,7 @@ def models(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def loads(scheduler: Scheduler) -> dict[str, Any]:
     """`/v1/loads`."""
-    length = scheduler.accept_length
+    length = scheduler.counters.accept_length
     return {
         "timestamp": time.time(),
         "version": VERSION,
@@ -90,9 +89,9 @@ def loads(scheduler: Scheduler) -> dict[str, Any]:
         "loads": [
             {
                 "dp_rank": 0,
-                "num_running_reqs": scheduler.counters.running,
-                "num_waiting_reqs": 0,
-                "num_used_tokens": 0,
+                "num_running_reqs": scheduler.running,
+                "num_waiting_reqs": scheduler.waiting,
+                "num_used_tokens": scheduler.used_tokens,
                 "max_total_num_tokens": scheduler.fields["max_total_tokens"] or 131072,
                 "token_usage": 0.0,
                 "speculative": None
@@ -100,50 +99,8 @@ def loads(scheduler: Scheduler) -> dict[str, Any]:
                 else {"accept_length": length, "accept_rate": (length - 1) / 7},
             }
         ],
-        "aggregate": {"total_running_reqs": scheduler.counters.running, "total_waiting_reqs": 0},
+        "aggregate": {"total_running_reqs": scheduler.running, "total_waiting_reqs": scheduler.waiting},
     }
-
-
-def generate(body: Any, scheduler: Scheduler) -> dict[str, Any]:
-    """`/generate`, not streamed.
-
-    Raises:
-        Refused: Without a prompt.
-    """
-    if not isinstance(body, Mapping) or ("text" not in body and "input_ids" not in body):
-        raise Refused("Either text, input_ids or input_embeds should be provided.")
-    if body.get("return_logprob") or body.get("stream"):
-        raise Refused("The miniature engine answers /generate neither with logprobs nor as a stream.", 501)
-    prompt = list(body["input_ids"]) if "input_ids" in body else scheduler.model.encode(body["text"])
-    sampling = body.get("sampling_params") or {}
-    tokens: list[int] = []
-    steps, finish = 0, None
-    for step in scheduler.generate(
-        prompt, sampling.get("max_new_tokens", 128), ignore_eos=bool(sampling.get("ignore_eos"))
-    ):
-        tokens += step.tokens
-        steps, finish = steps + 1, step.finish
-    reason = (
-        {"type": "length", "length": len(tokens)} if finish == "length" else {"type": "stop", "matched": 2}
-    )
-    meta: dict[str, Any] = {
-        "id": "0",
-        "finish_reason": reason,
-        "prompt_tokens": len(prompt),
-        "completion_tokens": len(tokens),
-        "cached_tokens": 0,
-        "weight_version": "default",
-    }
-    if scheduler.speculates and steps:
-        proposed = steps * (scheduler.fields["speculative_num_draft_tokens"] - 1)
-        meta |= {
-            "spec_accept_length": len(tokens) / steps,
-            "spec_accept_rate": (len(tokens) - steps) / proposed,
-            "spec_verify_ct": steps,
-            "spec_num_correct_drafts": len(tokens) - steps,
-            "spec_num_proposed_drafts": proposed,
-        }
-    return {"text": scheduler.model.decode(tokens), "output_ids": tokens, "meta_info": meta}
 
 
 def metrics(scheduler: Scheduler) -> str:
@@ -165,13 +122,14 @@ def metrics(scheduler: Scheduler) -> str:
             counted.verify_calls,
         ),
         ("num_requests_total", "counter", "Number of requests processed.", counted.requests),
-        ("num_running_reqs", "gauge", "The number of running requests.", counted.running),
-        ("num_queue_reqs", "gauge", "The number of requests in the waiting queue.", 0),
+        ("num_running_reqs", "gauge", "The number of running requests.", scheduler.running),
+        ("num_queue_reqs", "gauge", "The number of requests in the waiting queue.", scheduler.waiting),
+        ("cached_tokens_total", "counter", "Number of cached prompt tokens.", counted.cached_tokens),
         (
             "spec_accept_length",
             "gauge",
             "The average acceptance length of speculative decoding.",
-            scheduler.accept_length or 0,
+            scheduler.counters.accept_length or 0,
         ),
     ]
     return "".join(

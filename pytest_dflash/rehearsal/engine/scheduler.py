@@ -1,20 +1,27 @@
-"""Requests in, steps of several tokens out, and the counters that an engine keeps.
+"""Requests in, steps of several tokens out: one thread that reads prompts and steps all that runs.
 
-Law: no HTTP. A step is what one verification of the target accepts, the bonus token included.
+Law: no HTTP. A step of a request is what one verification accepts, the bonus token included; a prompt's first
+token comes alone, from its reading.
 """
 
 from __future__ import annotations
 
+import os
+import queue
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import traceback
+from collections.abc import Iterator, Mapping
+from collections.abc import Sequence as Many
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import log, startup
-from .model import EOS, TextModel
+from . import log, startup, text_rule
+from .decoding import Decoder
+from .pace import Pace, Schedule
+from .sequence import Sequence, Wishes
 
-ACCEPTED = (4, 7, 5, 3, 6)  # tokens a step, taken in turn: 5.0 on average of a block of 8
+DIED = 1
 
 
 @dataclass(slots=True)
@@ -22,10 +29,16 @@ class Counters:
     """Totals since start, or since the last flush."""
 
     requests: int = 0
-    running: int = 0
     prompt_tokens: int = 0
+    cached_tokens: int = 0
     generation_tokens: int = 0
     verify_calls: int = 0
+    accepted: int = 0
+
+    @property
+    def accept_length(self) -> float | None:
+        """Tokens per verification, the bonus token included; None before the first."""
+        return 1 + self.accepted / self.verify_calls if self.verify_calls else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,76 +50,193 @@ class Step:
 
 
 @dataclass(slots=True)
-class Scheduler:
-    """One queue for all requests."""
+class Job:
+    """A request in the scheduler's hands.
 
-    fields: Mapping[str, Any]
-    model: TextModel
-    counters: Counters = field(default_factory=Counters)
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    Attributes:
+        arrived: Seconds of the monotonic clock.
+        said: Its steps, for the thread that answers.
+        given_up: The client went away.
+    """
+
+    sequence: Sequence
+    arrived: float
+    said: queue.SimpleQueue[Step] = field(default_factory=queue.SimpleQueue)
+    given_up: bool = False
+
+    def steps(self) -> Iterator[Step]:
+        """Its steps as they come; whoever stops listening gives the request up."""
+        try:
+            while True:
+                step = self.said.get()
+                yield step
+                if step.finish:
+                    return
+        finally:
+            self.given_up = True
+
+
+class Scheduler:
+    """All requests of the engine."""
+
+    def __init__(
+        self, fields: Mapping[str, Any], decoder: Decoder, pace: Pace | None = None, foreign: int = 0
+    ) -> None:
+        """Nothing runs before `start`.
+
+        Args:
+            fields: The engine's arguments.
+            decoder: The models.
+            pace: Times to keep.
+            foreign: Requests of somebody else that run all the time.
+        """
+        self.fields = fields
+        self.decoder = decoder
+        self.schedule = Schedule(pace or Pace())
+        self.foreign = foreign
+        self.counters = Counters()
+        self.last_throughput = 0.0
+        self._changed = threading.Condition()
+        self._waiting: list[Job] = []
+        self._running: list[Job] = []
 
     @property
     def speculates(self) -> bool:
         """Whether steps hold more than one token."""
-        return self.fields["speculative_algorithm"] is not None
-
-    def generate(self, prompt: Sequence[int], limit: int, *, ignore_eos: bool = False) -> Iterator[Step]:
-        """The answer to `prompt`, step by step, at most `limit` tokens."""
-        scheduler = startup.rank(self.fields)
-        with self.lock:
-            self.counters.requests += 1
-            self.counters.running += 1
-            self.counters.prompt_tokens += len(prompt)
-        log.line(
-            f"Prefill batch, #new-seq: 1, #new-token: {len(prompt)}, #cached-token: 0, token usage: 0.00, "
-            "#running-req: 0, #queue-req: 0, #pending-token: 0, cuda graph: False, input throughput (token/s): 512.00",
-            scheduler,
-        )
-        began, produced, verified = time.monotonic(), 0, 0
-        try:
-            for step in self._steps(self._answer(prompt, limit, ignore_eos=ignore_eos), limit):
-                with self.lock:
-                    self.counters.generation_tokens += len(step.tokens)
-                    self.counters.verify_calls += self.speculates
-                produced, verified = produced + len(step.tokens), verified + 1
-                yield step
-        finally:
-            with self.lock:
-                self.counters.running -= 1
-            self._report(produced, verified, time.monotonic() - began, len(prompt), scheduler)
-
-    def _answer(self, prompt: Sequence[int], limit: int, *, ignore_eos: bool) -> list[int]:
-        answer = self.model.answer(prompt)
-        if ignore_eos:
-            said = answer[:-1]
-            answer = (said * (limit // max(len(said), 1) + 1))[:limit]
-        return answer
-
-    def _steps(self, answer: Sequence[int], limit: int) -> Iterator[Step]:
-        at, turn = 0, 0
-        while at < min(len(answer), limit):
-            # The first token is the prefill's own, so it comes alone, speculation or not.
-            width = ACCEPTED[turn % len(ACCEPTED)] if self.speculates and at else 1
-            tokens = tuple(answer[at : min(at + width, limit)])
-            at, turn = at + len(tokens), turn + 1
-            finish = "stop" if tokens[-1] == EOS else "length" if at >= limit else None
-            yield Step(tokens, finish)
-
-    def _report(self, produced: int, steps: int, took: float, prompt: int, scheduler: str) -> None:
-        length = produced / steps if steps else 0.0
-        accepted = (
-            f"accept len: {length:.2f}, accept rate: {max(length - 1, 0) / 7:.2f}, "
-            if self.speculates
-            else ""
-        )
-        log.line(
-            f"Decode batch, #running-req: 1, #token: {prompt + produced}, token usage: 0.00, {accepted}"
-            f"cuda graph: True, gen throughput (token/s): {produced / max(took, 1e-3):.2f}, #queue-req: 0",
-            scheduler,
-        )
+        return self.decoder.shape.budget > 0
 
     @property
-    def accept_length(self) -> float | None:
-        """Tokens per verification since the start; None before the first."""
-        counted = self.counters
-        return counted.generation_tokens / counted.verify_calls if counted.verify_calls else None
+    def running(self) -> int:
+        """How many requests are being answered."""
+        return len(self._running) + self.foreign
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait to be read."""
+        return len(self._waiting)
+
+    @property
+    def used_tokens(self) -> int:
+        """How many tokens the caches of the running requests hold."""
+        return sum(job.sequence.cached for job in list(self._running))
+
+    def start(self) -> None:
+        """Starts the thread; it ends with the process."""
+        threading.Thread(target=self._run, name="scheduler", daemon=True).start()
+
+    def submit(self, prompt: Many[int], wishes: Wishes) -> Job:
+        """Takes a request."""
+        job = Job(Sequence(tuple(prompt), wishes, text_rule.follows(prompt)), time.monotonic())
+        with self._changed:
+            self._waiting.append(job)
+            self.counters.requests += 1
+            self._changed.notify()
+        return job
+
+    def flush(self) -> bool:
+        """Empties prefix cache and counters, unless requests run."""
+        with self._changed:
+            if self.running or self._waiting:
+                return False
+            self.decoder.prefixes.flush()
+            self.counters = Counters()
+            return True
+
+    def _run(self) -> None:
+        try:
+            while True:
+                self._turn()
+        except BaseException:  # noqa: BLE001 - whatever it was, an engine without its scheduler must not go on
+            log.line(f"Scheduler hit an exception: {traceback.format_exc()}")
+            os._exit(DIED)
+
+    def _turn(self) -> None:
+        """Reads the prompts that may be read, then steps what runs."""
+        with self._changed:
+            if not self._waiting and not self._running:
+                self._changed.wait()
+                self.schedule.begin(time.monotonic())
+            job = self._next()
+            if job is not None:
+                self._waiting.remove(job)
+                self._running.append(job)
+        if job is not None:
+            self._read(job)
+        elif self._running:
+            self._step()
+        else:
+            time.sleep(0.001)
+
+    def _next(self) -> Job | None:
+        """The next request to be read, where there is room and its time has come."""
+        most = self.fields["max_running_requests"] or 2048
+        if len(self._running) >= most:
+            return None
+        ready = time.monotonic() - self.schedule.pace.ttft_ms / 1000
+        return next((job for job in self._waiting if job.arrived <= ready), None)
+
+    def _read(self, job: Job) -> None:
+        sequence = job.sequence
+        told = self.decoder.read_prompt(sequence, len(self._running))
+        fresh = len(sequence.prompt) - sequence.reused
+        self._wait(self.schedule.after_prompt(fresh, time.monotonic()))
+        self.counters.prompt_tokens += len(sequence.prompt)
+        self.counters.cached_tokens += sequence.reused
+        log.line(
+            f"Prefill batch, #new-seq: 1, #new-token: {fresh}, #cached-token: {sequence.reused}, token usage: 0.00, "
+            f"#running-req: {len(self._running) - 1}, #queue-req: {self.waiting}, #pending-token: 0, "
+            "cuda graph: False, input throughput (token/s): 512.00",
+            startup.rank(self.fields),
+        )
+        self._tell(job, told)
+
+    def _step(self) -> None:
+        jobs = [job for job in self._running if not job.given_up]
+        for job in self._running:
+            if job.given_up:
+                self._end(job)
+        if not jobs:
+            return
+        before = [(job.sequence.verified, job.sequence.accepted) for job in jobs]
+        told = self.decoder.step([job.sequence for job in jobs])
+        longest = max(len(job.sequence.text) for job in jobs)
+        self._wait(self.schedule.after_step(len(jobs) + self.foreign, longest, time.monotonic()))
+        for job, tokens, (verified, accepted) in zip(jobs, told, before, strict=True):
+            self.counters.verify_calls += job.sequence.verified - verified
+            self.counters.accepted += job.sequence.accepted - accepted
+            self._tell(job, tokens)
+
+    @staticmethod
+    def _wait(seconds: float) -> None:
+        if seconds > 0:
+            time.sleep(seconds)
+
+    def _tell(self, job: Job, tokens: Many[int]) -> None:
+        self.counters.generation_tokens += len(tokens)
+        finish = job.sequence.finish
+        if finish is not None:
+            self._end(job)
+        if tokens or finish is not None:
+            job.said.put(Step(tuple(tokens), finish))
+
+    def _end(self, job: Job) -> None:
+        """Takes a request out, keeps what was read of it, and reports it in the log."""
+        with self._changed:
+            self._running.remove(job)
+        sequence = job.sequence
+        self.decoder.release(sequence)
+        produced, took = len(sequence.told), max(time.monotonic() - job.arrived, 1e-3)
+        self.last_throughput = produced / took
+        accepted = ""
+        if verified := sequence.verified:
+            most = verified * self.decoder.shape.budget
+            accepted = (
+                f"accept len: {1 + sequence.accepted / verified:.2f}, "
+                f"accept rate: {sequence.accepted / most:.2f}, "
+            )
+        log.line(
+            f"Decode batch, #running-req: {len(self._running) + 1}, #token: {len(sequence.text)}, token usage: 0.00, "
+            f"{accepted}cuda graph: True, gen throughput (token/s): {self.last_throughput:.2f}, "
+            f"#queue-req: {self.waiting}",
+            startup.rank(self.fields),
+        )

@@ -7,24 +7,27 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from . import log, native_routes, openai_routes
+from . import generate_route, log, native_routes, openai_requests, openai_routes, tokens
 from .mischief import Mischief
-from .openai_routes import Refused
-from .scheduler import Counters, Scheduler
+from .refusal import Refused
+from .scheduler import Scheduler
+from .sequence import Wishes
 
 OPEN = ("/health", "/ready", "/metrics")  # answered without a key, as SGLang does
 DEPRECATED = {"/get_server_info": "/server_info", "/get_model_info": "/model_info"}
 HANG_S = 3600.0
+DIED = 1
 
 
 @dataclass(slots=True)
@@ -36,6 +39,7 @@ class Engine:
     mischief: Mischief
     ready: bool = False
     health_checks: int = 0
+    completions: int = 0
     stopping: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -43,6 +47,12 @@ class Engine:
         """The key that clients must show; None when none is set."""
         key: str | None = self.scheduler.fields["api_key"]
         return key
+
+    def answered(self) -> None:
+        """Counts a completion that was answered to its end, and dies of it where it should."""
+        self.completions += 1
+        if self.completions == self.mischief.dies_after:
+            os._exit(DIED)
 
 
 Answer = Callable[["Handler"], None]
@@ -88,7 +98,8 @@ class Handler(BaseHTTPRequestHandler):
         path = urlsplit(self.path).path
         length = int(self.headers.get("content-length") or 0)
         self.body = self.rfile.read(length)
-        if not path.startswith(OPEN) and not self._may_pass():
+        guarded = path.startswith(self.engine.mischief.guards) and not path.startswith(OPEN)
+        if guarded and not self._may_pass():
             self.reply({"error": "Unauthorized"}, 401)
             return
         if path in DEPRECATED:
@@ -151,21 +162,35 @@ class Handler(BaseHTTPRequestHandler):
         if mischief == "error":
             raise Refused("Internal server error", 500, "InternalServerError")
         scheduler = self.engine.scheduler
-        request = openai_routes.read(self.json(), scheduler, chat=chat)
+        request = openai_requests.read(self.json(), scheduler, chat=chat)
         if not request.stream:
             self.reply(openai_routes.complete(request, scheduler))
+            self.engine.answered()
             return
+        self._events(openai_routes.stream(request, scheduler), cut=mischief == "cut")
+
+    def _events(self, payloads: Iterator[dict[str, Any]], *, cut: bool = False) -> None:
+        """A stream of server-sent events; cut off after the first where that is its fate."""
         self.send_response(200)
         self.send_header("content-type", "text/event-stream; charset=utf-8")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for told, payload in enumerate(openai_routes.stream(request, scheduler)):
-            if mischief == "cut" and told == 1:
+        for told, payload in enumerate(payloads):
+            if cut and told == 1:
                 self.close_connection = True
                 return
             self._send_chunk(b"data: " + json.dumps(payload, separators=(",", ":")).encode() + b"\n\n")
         self._send_chunk(b"data: [DONE]\n\n")
         self._send_chunk(b"")
+        self.engine.answered()
+
+    def generate(self) -> None:
+        """SGLang's own way to ask."""
+        body, scheduler = self.json(), self.engine.scheduler
+        if isinstance(body, dict) and body.get("stream"):
+            self._events(generate_route.stream(body, scheduler))
+        else:
+            self.reply(generate_route.complete(body, scheduler))
 
     def health(self) -> None:
         """A generation of one token, so at least a second, or 503 while starting."""
@@ -173,7 +198,7 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(b"", 503)
             return
         self.engine.health_checks += 1
-        list(self.engine.scheduler.generate([0], 1))
+        list(self.engine.scheduler.submit([0], Wishes(1)).steps())
         time.sleep(1)
         self.reply(b"")
 
@@ -184,11 +209,11 @@ class Handler(BaseHTTPRequestHandler):
     def flush(self) -> None:
         """Empties the cache and the counters, unless requests run."""
         scheduler = self.engine.scheduler
-        if scheduler.counters.running:
-            text = "Cache not flushed because there are pending requests. #queue-req: 0, #running-req: "
-            self.reply(f"{text}{scheduler.counters.running}".encode(), 400, "text/plain; charset=utf-8")
+        if not scheduler.flush():
+            text = "Cache not flushed because there are pending requests. "
+            text += f"#queue-req: {scheduler.waiting}, #running-req: {scheduler.running}"
+            self.reply(text.encode(), 400, "text/plain; charset=utf-8")
             return
-        scheduler.counters = Counters()
         said = b"Cache flushed.\nPlease check backend logs for more details. (When there are running or waiting requests, "
         self.reply(said + b"the operation will not be performed.)\n", kind="text/plain; charset=utf-8")
 
@@ -203,13 +228,10 @@ class Handler(BaseHTTPRequestHandler):
     def tokenize(self) -> None:
         """Token ids of a prompt."""
         scheduler = self.engine.scheduler
-        tokens = scheduler.model.encode(str(self.json().get("prompt", "")))
-        self.reply(
-            {"tokens": tokens, "count": len(tokens), "max_model_len": scheduler.fields["context_length"]}
-        )
+        ids = tokens.encode(str(self.json().get("prompt", "")))
+        self.reply({"tokens": ids, "count": len(ids), "max_model_len": scheduler.fields["context_length"]})
 
 
-_GENERATE: Answer = lambda h: h.reply(native_routes.generate(h.json(), h.engine.scheduler))  # noqa: E731 - a row of the table
 _ROUTES: dict[str, tuple[str, Answer]] = {
     "/health": ("GET", Handler.health),
     "/health_generate": ("GET", Handler.health),
@@ -222,7 +244,7 @@ _ROUTES: dict[str, tuple[str, Answer]] = {
     "/flush_cache": ("GET POST", Handler.flush),
     "/v1/completions": ("POST", lambda h: h.completion(chat=False)),
     "/v1/chat/completions": ("POST", lambda h: h.completion(chat=True)),
-    "/generate": ("POST", _GENERATE),
+    "/generate": ("POST", Handler.generate),
     "/tokenize": ("POST", Handler.tokenize),
     "/v1/tokenize": ("POST", Handler.tokenize),
 }
