@@ -146,6 +146,12 @@ class Progress:
                 reporter.write_line(text)
             reporter.flush()
 
+    def passing(self, line: str) -> None:
+        """Says it where the next line is written over it; elsewhere, as in CI, it would only be noise."""
+        reporter = self.config.pluginmanager.getplugin("terminalreporter")
+        if reporter is not None and reporter.isatty:
+            self(line)
+
 
 class Worker:
     """In an xdist worker: closes the hosts and hands what is known of them to the controller."""

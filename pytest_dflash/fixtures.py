@@ -19,6 +19,8 @@ from pytest_dflash.host_run import RUNS, HostRun
 from pytest_dflash.lifecycle.changing import Budgets, Changed
 from pytest_dflash.lifecycle.controller import Restart
 from pytest_dflash.lifecycle.flagline import Changes
+from pytest_dflash.load.measuring import Loads
+from pytest_dflash.loading import loads_of
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.witness.chain import Chain
 
@@ -89,3 +91,9 @@ def budgets(host_run: HostRun) -> Iterator[Budgets]:
     made = Budgets(host_run.changing, host_run.profile.tree, host_run.dialect)
     yield made
     made.leave()
+
+
+@pytest.fixture(scope="session")
+def loads(host_run: HostRun) -> Loads:
+    """`loads.measure(name)`: a load of the profile, measured when it is first asked for."""
+    return loads_of(host_run)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_dflash import account, checks, waivers
-from pytest_dflash.errors import DflashError, EndpointError, HostError, NotServing
+from pytest_dflash.errors import DflashError, EndpointError, HostError, LoadBroken, NotServing
 from pytest_dflash.findings import AREAS, Judgement, Outcome, failed, unproven
 from pytest_dflash.levels import MEANING, RANK, Allowed
 from pytest_dflash.lifecycle.changing import cells
@@ -29,6 +29,7 @@ SUBJECTS: dict[str, Callable[[Profile], list[str | None]]] = {
     "variable": lambda profile: list(profile.environment),
     "package": lambda profile: list(profile.stack.packages),
     "budget": lambda profile: list(cells(profile.tree)),
+    "load": lambda profile: [load.name for load in profile.throughput],
 }
 """A check's `per` to the keys of the profile that it is run for."""
 
@@ -164,6 +165,8 @@ class Gate:
             return [run.carry("host", item.nodeid, error)]
         if isinstance(error, NotServing):
             return [run.carry("endpoint", item.nodeid, error)]
+        if isinstance(error, LoadBroken):
+            return [run.carry(f"load {error.load}", item.nodeid, error)]
         if isinstance(error, EndpointError):
             return [failed(str(error), remedy=error.remedy or None)]
         if isinstance(error, pytest.skip.Exception):

@@ -56,6 +56,8 @@ from pytest_dflash.witness.setting import follow_flag
 
 LEASE_S = 1800.0
 """Seconds for which the host waits for a run that changed it, where the profile does not say."""
+QUIET_HOLDS_S = 5.0
+"""So long a host without foreign requests counts as one: each look for them takes a while."""
 RENEWED = ("_settled", "service", "info", "version", "chain")
 """What is read anew after a restart."""
 WITHOUT_REQUESTS = frozenset({Phase.NOT_RUNNING, Phase.FAILED, Phase.CRASH_LOOP})
@@ -85,6 +87,7 @@ class HostRun:
     tell: Callable[[str], None] = lambda _line: None
     carriers: dict[str, str] = field(default_factory=dict)
     unreachable: bool = False
+    quiet_until: float = 0.0
     known: Identity | None = None
 
     @property
@@ -245,8 +248,10 @@ class HostRun:
             Refused: It would load the host while requests of others run, and nobody typed that it may.
             NotServing, HostError: There is nothing to load.
         """
-        if level == "load" and not self.allowed.load_typed and self.service:
+        now = self.rotation.clock
+        if level == "load" and not self.allowed.load_typed and self.service and now() >= self.quiet_until:
             self.rotation.load_guard()
+            self.quiet_until = now() + QUIET_HOLDS_S
 
     @cached_property
     def info(self) -> Reading[Json]:
@@ -298,7 +303,7 @@ class HostRun:
         """Whether the unit serves, and why not."""
         return serves(self.profile.service.unit, *self.settled)
 
-    def carry(self, what: str, nodeid: str, error: HostError | NotServing) -> Judgement:
+    def carry(self, what: str, nodeid: str, error: HostError | EndpointError) -> Judgement:
         """The first check that meets a failure of the host carries it; the others are blocked by it."""
         carrier = self.carriers.setdefault(what, nodeid)
         self.unreachable = self.unreachable or isinstance(error, HostUnreachable)

@@ -7,6 +7,7 @@ is broken for all who ask.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pytest_dflash.endpoint.door import Door
@@ -17,6 +18,7 @@ from pytest_dflash.errors import LoadBroken
 from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.reading import Reading
 from pytest_dflash.facts.transcript import Transcript
+from pytest_dflash.findings import Judgement, not_applicable
 from pytest_dflash.load import floors, runner
 from pytest_dflash.load.limit import Decision, Standing
 from pytest_dflash.load.measurement import Measurement, decisions
@@ -51,6 +53,7 @@ class Loads:
     passing: Callable[[str], None] = _nobody
     kept: Callable[[Measurement], None] = _nobody
     _made: dict[str, Measurement | LoadBroken] = field(default_factory=dict)
+    _seen: list[Measurement] = field(default_factory=list)
 
     def measure(self, name: str) -> Measurement:
         """The load of this name, measured when it is first asked for.
@@ -73,11 +76,22 @@ class Loads:
             raise found
         return found
 
-    @property
-    def measured(self) -> tuple[Measurement, ...]:
-        """Every load that was measured, in the order of the profile."""
-        made = (self._made.get(load.name) for load in self.profile.throughput)
-        return tuple(each for each in made if isinstance(each, Measurement))
+    def judge(self, name: str | None, rule: Callable[[Measurement], Judgement]) -> Judgement:
+        """What a rule says of the load; None is the parameter of a check in a profile without loads.
+
+        Raises:
+            LoadBroken: As `measure`.
+        """
+        if name is None:
+            return not_applicable("the profile has no [[throughput]] load")
+        return rule(self.measure(name))
+
+    def all(self) -> tuple[Measurement, ...]:
+        """Every load of the profile that could be measured, also those that broke after a while."""
+        for load in self.profile.throughput:
+            with suppress(LoadBroken):
+                self.measure(load.name)
+        return tuple(self._seen)
 
     def _measure(self, load: Throughput) -> Measurement:
         error, before, began = floors.error_of_each(self.profile), self.identity(), clock()
@@ -107,6 +121,7 @@ class Loads:
             error=error,
             began_at_s=began,
         )
+        self._seen.append(measurement)
         self.kept(measurement)
         if result.stop is Stop.BROKEN:
             raise broken(load, result, replaced=measurement.replaced)

@@ -28,6 +28,8 @@ CROWDED = 60.0
 
 def host_under_load(measured: Sequence[Measurement], expected: schema.Gpu) -> list[Judgement]:
     """One judgement a GPU, and one for the machine around them."""
+    if not measured:
+        return [not_applicable("no load of the profile was measured: idle looks give no verdict")]
     samples = [sample for each in measured for sample in each.beside.samples]
     loaded = [sample for sample in samples if sample.in_flight > 0]
     deaf = next((why for each in measured for why in each.beside.deaf), "")
