@@ -7,6 +7,7 @@ allowed, and what its report says. Reads judgements and exceptions; knows no eng
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from pytest_dflash.errors import DflashError, EndpointError, HostError, LoadBrok
 from pytest_dflash.findings import AREAS, Judgement, Outcome, failed, unproven
 from pytest_dflash.levels import MEANING, RANK, Allowed
 from pytest_dflash.lifecycle.changing import cells
+from pytest_dflash.lifecycle.phase import WITHOUT_PROCESS, Phase
 from pytest_dflash.profile.schema import Profile
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ SUBJECTS: dict[str, Callable[[Profile], list[str | None]]] = {
 }
 """A check's `per` to the keys of the profile that it is run for."""
 
+OF_THE_PROCESS = frozenset({"stack", "systemd", "flags", "window"})
+"""Areas whose open questions a process that is not there would have answered."""
+
 OF_THE_HOST = (HostError, NotServing)
 """Failures that any check may have to carry; a waiver of that check does not mean them."""
 
@@ -48,6 +53,7 @@ class Gate:
     def __init__(self, runs: dict[str, HostRun], allowed: Allowed) -> None:
         self.runs = runs
         self.allowed = allowed
+        self.told_by: dict[str, str] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
@@ -95,6 +101,11 @@ class Gate:
             return host, RANK[declared.level], visit, areas.index(declared.area)
 
         items.sort(key=position)
+        # Whether the service serves is told by the check that asks for it, wherever that was selected.
+        for item in items:
+            declared, name = checks.of(item), host_of(item)
+            if declared is not None and declared.name == "endpoint.serves" and name in self.runs:
+                self.told_by[str(name)] = item.nodeid
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -159,7 +170,7 @@ class Gate:
         """What the item has to say: its own judgements, or what its exception means."""
         kept = item.stash.get(JUDGEMENTS, None)
         if kept is not None:
-            return kept
+            return [self._in_view_of_the_service(item, each, run) for each in kept]
         error = call.excinfo.value if call.excinfo else None
         if isinstance(error, HostError):
             return [run.carry("host", item.nodeid, error)]
@@ -179,6 +190,18 @@ class Gate:
             return [unproven(str(error))]
         return [unproven(f"the check itself broke: {type(error).__name__}: {first_line(str(error))}")]
 
+    def _in_view_of_the_service(self, item: pytest.Item, judgement: Judgement, run: HostRun) -> Judgement:
+        """What a unit that does not serve leaves open is one failure, told once, and not one a flag and package."""
+        declared = checks.of(item)
+        if declared is None or judgement.outcome not in {Outcome.UNPROVEN, Outcome.FAIL}:
+            return judgement
+        settled = run.stands
+        if settled is None or not moot(declared, judgement.outcome, settled.phase):
+            return judgement
+        run.carriers.setdefault("endpoint", self.told_by.get(run.name, item.nodeid))
+        error = NotServing(f"{run.profile.service.unit} does not serve: {settled.why}")
+        return replace(run.carry("endpoint", item.nodeid, error), param=judgement.param)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Under xdist, before anybody prints it: the report's one line."""
@@ -189,6 +212,20 @@ class Gate:
         if getattr(report, "dflash_outcome", None) == Outcome.UNPROVEN and report.failed:
             return "failed", "U", ("UNPROVEN", {"red": True})
         return None
+
+
+def moot(declared: checks.Check, outcome: Outcome, phase: Phase) -> bool:
+    """Whether a red outcome only says once more that the unit does not serve.
+
+    Without a process nothing is in force, so that each setting that is followed is moot, also where an older
+    log differs; while a process loads, only what it has not said yet is.
+    """
+    if phase in WITHOUT_PROCESS:
+        followed = declared.area == "window" or declared.per in {"flag", "variable"}
+        return declared.area in OF_THE_PROCESS and (outcome is Outcome.UNPROVEN or followed)
+    return (
+        phase not in {Phase.READY, Phase.UNKNOWN} and declared.area == "flags" and outcome is Outcome.UNPROVEN
+    )
 
 
 def host_of(item: pytest.Item) -> str | None:

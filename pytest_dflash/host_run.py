@@ -41,7 +41,7 @@ from pytest_dflash.lifecycle.allowance import Allowance
 from pytest_dflash.lifecycle.changing import Changing
 from pytest_dflash.lifecycle.controller import Controller
 from pytest_dflash.lifecycle.flagline import Change
-from pytest_dflash.lifecycle.phase import Phase
+from pytest_dflash.lifecycle.phase import WITHOUT_PROCESS, Phase
 from pytest_dflash.lifecycle.readiness import Settled, wait_until_settled
 from pytest_dflash.lifecycle.settling import Settling
 from pytest_dflash.lifecycle.traffic import Rotation
@@ -60,7 +60,6 @@ QUIET_HOLDS_S = 5.0
 """So long a host without foreign requests counts as one: each look for them takes a while."""
 RENEWED = ("_settled", "service", "info", "version", "chain")
 """What is read anew after a restart."""
-WITHOUT_REQUESTS = frozenset({Phase.NOT_RUNNING, Phase.FAILED, Phase.CRASH_LOOP})
 
 
 @dataclass
@@ -126,6 +125,18 @@ class HostRun:
         if isinstance(self._settled, HostError):
             raise self._settled
         return self._settled
+
+    def at_once(self) -> tuple[Facts, Settled]:
+        """The facts of this moment, which `facts`, `chain` and `service` are about from then on; waits for nothing."""
+        made: tuple[Facts, Settled] = self._settling().at_once()
+        self.__dict__["_settled"] = made
+        return made
+
+    @property
+    def stands(self) -> Settled | None:
+        """How the unit stands, where that was asked already and the host answered."""
+        known = self.__dict__.get("_settled")
+        return known[1] if isinstance(known, tuple) else None
 
     @cached_property
     def _settled(self) -> tuple[Facts, Settled] | HostError:
@@ -228,7 +239,7 @@ class HostRun:
 
     def load_now(self) -> Reading[Load]:
         """The requests that the engine has at this moment; a unit that does not run has none."""
-        if self.settled[1].phase in WITHOUT_REQUESTS:
+        if self.settled[1].phase in WITHOUT_PROCESS:
             return Value(Load(0, 0), "systemctl show")
         try:
             return service.load(self.service.client, self.dialect)

@@ -35,6 +35,8 @@ class Phase(StrEnum):
 
 
 TRANSIENT = frozenset({Phase.STOPPING, Phase.STARTING, Phase.LOADING})
+WITHOUT_PROCESS = frozenset({Phase.NOT_RUNNING, Phase.FAILED, Phase.CRASH_LOOP})
+"""No process of the unit runs that could have a request or a setting in force."""
 
 GRACE_S = 30.0
 """How long a wrapper (a shell, `uv run`, `docker run`) may take until the engine's own process is there."""

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Self
 
 import pytest_dflash
+from pytest_dflash.errors import HostError
 from pytest_dflash.rehearsal import client, faults, layout, venv
 
 PROFILE = Path(__file__).parent / "profile.toml"
@@ -26,7 +27,7 @@ SERVING = "The server is fired up and ready to roll!"
 PATIENCE_S = 15.0
 
 
-class RehearsalError(Exception):
+class RehearsalError(HostError):
     """The stand-in host itself could not do what it should; no verdict on anything."""
 
 
@@ -126,11 +127,10 @@ class StandInHost:
         for fault in self.faults:
             fault.before(self)
         self.tool("systemctl", "daemon-reload")
-        self.tool("systemctl", "start", self.unit)
-        for fault in self.faults:
-            self.wait_for_log(fault.settled_by)
-        if not self.faults:
-            self.wait_for_log(SERVING)
+        self.ask("systemctl", "start", self.unit)  # which a fault may make fail
+        for awaited in {fault.settled_by for fault in self.faults} or {SERVING}:
+            if awaited:
+                self.wait_for_log(awaited)
         for fault in self.faults:
             fault.after(self)
 

@@ -175,7 +175,7 @@ class Manager:
         return TOOLS[tool](argv, self)
 
     def control(self, argv: Sequence[str]) -> Answer:
-        """Questions of the rehearsal itself: `logged TEXT`, `age SECONDS`, `suppress UNTIL`."""
+        """Of the rehearsal itself: `logged TEXT`, `age SECONDS`, `suppress UNTIL`, `kernel LINE`, `kill SIGNAL`, `line TEXT`."""
         match list(argv):
             case ["logged", text]:
                 mine = self.log.select([f"_SYSTEMD_INVOCATION_ID={self.service.invocation}"])
@@ -185,6 +185,17 @@ class Manager:
                 return Answer()
             case ["suppress", until]:
                 self._suppress(until)
+                return Answer()
+            case ["kernel", line]:
+                self.log.kernel(line, priority=3)
+                return Answer()
+            case ["line", text]:
+                self.log.line(self.service.who(), text)
+                return Answer()
+            case ["kill", name] if self.service.process is not None:
+                self.service.process.send_signal(signal.Signals[name])
+                self.service.process.wait()
+                self.reap()
                 return Answer()
         return unknown("control", argv)
 

@@ -115,7 +115,7 @@ SHOWS: Mapping[str, Callable[[StandInHost], None]] = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", SHOWS)
 def test_a_fault_is_staged_as_its_title_says(name: str, start_host: Callable[..., StandInHost]) -> None:
     SHOWS[name](start_host([name]))
 
@@ -133,4 +133,5 @@ def test_the_listing_has_one_line_a_fault_with_four_columns() -> None:
 
     assert [line.split("\t")[0] for line in lines] == list(FAULTS)
     assert all(line.count("\t") == 3 for line in lines)
+    assert set(SHOWS) <= set(FAULTS)
     assert "gpu-missing\tread\tgpu.count\tnvidia-smi lists seven of eight GPUs" in lines

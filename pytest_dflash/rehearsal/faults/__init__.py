@@ -10,13 +10,17 @@ import difflib
 from collections.abc import Iterable, Mapping
 
 from pytest_dflash.errors import UsageError
+from pytest_dflash.rehearsal.faults.cards import CARDS
 from pytest_dflash.rehearsal.faults.endpoint import ENDPOINT
-from pytest_dflash.rehearsal.faults.fault import Fault, Layer, Severity, Stage
+from pytest_dflash.rehearsal.faults.exposure import EXPOSURE
+from pytest_dflash.rehearsal.faults.fault import Fault, Layer, Severity
 from pytest_dflash.rehearsal.faults.machine import MACHINE
-from pytest_dflash.rehearsal.faults.service import SERVICE
+from pytest_dflash.rehearsal.faults.settings import SETTINGS
+from pytest_dflash.rehearsal.faults.stages import Stage
+from pytest_dflash.rehearsal.faults.unit import UNIT
 
 __all__ = ("FAULTS", "Fault", "Layer", "Severity", "Stage", "UnknownFault", "listing", "named")
-_AREAS = (SERVICE, ENDPOINT, MACHINE)
+_AREAS = (SETTINGS, UNIT, ENDPOINT, EXPOSURE, CARDS, MACHINE)
 FAULTS: Mapping[str, Fault] = {fault.name: fault for area in _AREAS for fault in area}
 """Every fault by its name."""
 

@@ -5,14 +5,14 @@ Law: values only. How a host is spoiled is told in `stages` and in the module of
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Literal
+
+from pytest_dflash.rehearsal.faults.stages import Stage
 
 if TYPE_CHECKING:
     from pytest_dflash.rehearsal.host import StandInHost
 
-Stage = Callable[["StandInHost"], None]
 Layer = Literal[
     "hardware",
     "driver",
@@ -53,6 +53,7 @@ class Fault:
         before: Done to the host before the unit is started (a daemon-reload follows).
         after: Done once the unit has settled.
         settled_by: The line of the log by which it has; "" where no start is to be waited for.
+        expects: What the profile expects differently of this host, as `KEY=VALUE`.
     """
 
     name: str
@@ -66,3 +67,4 @@ class Fault:
     before: Stage = nothing
     after: Stage = nothing
     settled_by: str = SERVING
+    expects: tuple[str, ...] = ()

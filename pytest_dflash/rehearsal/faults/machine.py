@@ -1,4 +1,4 @@
-"""Faults below the service: cards, driver, disks, memory, toolkit, packages.
+"""Faults below the service and beside the cards: disks, memory, kernel module, toolkit, packages.
 
 Law: a table.
 """
@@ -14,12 +14,34 @@ from pytest_dflash.rehearsal.faults.fault import Fault
 if TYPE_CHECKING:
     from pytest_dflash.rehearsal.host import StandInHost
 
+GIB = 1024**3
+VICTIM = (
+    "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=sglang-k26-ddtree.service,mems_allowed=0-1,"
+    "oom_memcg=/system.slice/sglang-k26-ddtree.service,task_memcg=/system.slice/sglang-k26-ddtree.service,"
+    "task=python,pid=4177,uid=998"
+)
+KILLED = (
+    "Memory cgroup out of memory: Killed process 4177 (python) total-vm:412316860kB, anon-rss:104857600kB, "
+    "file-rss:0kB, shmem-rss:0kB, UID:998 pgtables:205824kB oom_score_adj:0"
+)
 
-def _older_flashinfer(host: StandInHost) -> None:
-    name = "flashinfer-python"
-    (held,) = host.site_packages.glob("flashinfer_python-*.dist-info")
-    held.rename(host.folder / "replaced.dist-info")
-    venv.install(host.site_packages, name, "0.5.3")
+
+def _package(name: str, version: str) -> stages.Stage:
+    def stage(host: StandInHost) -> None:
+        (held,) = host.site_packages.glob(f"{name.replace('-', '_')}-*.dist-info")
+        held.rename(host.folder / f"{held.name}.replaced")
+        venv.install(host.site_packages, name, version)
+
+    return stage
+
+
+def _second_metadata(host: StandInHost) -> None:
+    venv.install(host.site_packages, "sglang", "0.5.19")
+
+
+def _no_nvcc(host: StandInHost) -> None:
+    for tool in ("nvcc", "ptxas"):
+        (host.root / "usr/local/cuda/bin" / tool).rename(host.folder / f"{tool}.gone")
 
 
 MACHINE = (
@@ -30,17 +52,97 @@ MACHINE = (
         "a package of the serving interpreter is older than expected",
         layer="python",
         severity="silent-slow",
-        says="0.5.3",
-        before=_older_flashinfer,
+        says="package flashinfer-python: expected >=0.6, found 0.5.3",
+        before=_package("flashinfer-python", "0.5.3"),
     ),
     Fault(
-        "gpu-missing",
+        "package-twice",
         "read",
-        ("gpu.count",),
-        "nvidia-smi lists seven of eight GPUs",
-        layer="hardware",
+        ("stack.package[sglang]",),
+        "an interrupted upgrade left the metadata of two versions of a package",
+        layer="python",
+        severity="silent-wrong",
+        says="is installed 2 times in one folder",
+        before=_second_metadata,
+    ),
+    Fault(
+        "old-driver",
+        "read",
+        ("stack.driver",),
+        "the loaded kernel module is older than expected",
+        layer="driver",
         severity="down",
-        says="expected 8, found 7",
-        before=stages.without_card(5),
+        says="driver version: expected >=580.65, found 570.124.06",
+        before=stages.in_file("proc/driver/nvidia/version", "580.95.05", "570.124.06"),
+    ),
+    Fault(
+        "no-toolkit",
+        "read",
+        ("stack.cuda_toolkit",),
+        "the service finds no nvcc where CUDA_HOME points to",
+        layer="toolkit",
+        severity="down",
+        says="CUDA toolkit that the service finds: expected >=12.9",
+        before=_no_nvcc,
+    ),
+    Fault(
+        "old-toolkit",
+        "read",
+        ("stack.cuda_toolkit",),
+        "the service finds the nvcc of an older release",
+        layer="toolkit",
+        severity="down",
+        says="found 12.4",
+        before=stages.toolkit("12.4"),
+    ),
+    Fault(
+        "disk-full",
+        "read",
+        ("host.disk_space",),
+        "the disk of the models has no room left",
+        layer="machine",
+        severity="down",
+        says="free space on /srv",
+        before=stages.mount("/srv", "/dev/nvme1n1p1", (7600 * GIB, 7599 * GIB), (476_000_000, 310_000)),
+    ),
+    Fault(
+        "inodes-used-up",
+        "read",
+        ("host.disk_space",),
+        "the disk of the system has room and no inodes",
+        layer="machine",
+        severity="down",
+        says="12 inodes",
+        before=stages.mount("/", "/dev/nvme0n1p2", (1880 * GIB, 312 * GIB), (117_000_000, 116_999_988)),
+    ),
+    Fault(
+        "shared-memory-small",
+        "read",
+        ("host.shared_memory",),
+        "shared memory has a container's default size",
+        layer="machine",
+        severity="down",
+        says="free shared memory: expected at least 0.5 GiB for 8 GPUs",
+        before=stages.mount("/dev/shm", "shm", (64 * 1024**2, 0), (16_384, 1)),  # noqa: S108 - a mount's name
+    ),
+    Fault(
+        "memory-short",
+        "read",
+        ("host.memory",),
+        "the machine has almost no memory left",
+        layer="machine",
+        severity="down",
+        says="available memory: expected at least 2%",
+        before=stages.in_file("proc/meminfo", "MemAvailable:   921546752 kB", "MemAvailable:     9215467 kB"),
+    ),
+    Fault(
+        "killed-for-memory",
+        "read",
+        ("host.memory",),
+        "the kernel killed a process of the unit for lack of memory",
+        layer="machine",
+        severity="down",
+        says="the kernel killed a process of the unit for lack of memory",
+        after=stages.both(stages.tool("control", "kernel", VICTIM), stages.tool("control", "kernel", KILLED)),
     ),
 )

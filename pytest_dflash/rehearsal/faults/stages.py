@@ -6,13 +6,15 @@ Law: each function takes what is to be changed and gives a stage; a stage whose 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pytest_dflash.rehearsal import layout
 
 if TYPE_CHECKING:
-    from pytest_dflash.rehearsal.faults.fault import Stage
     from pytest_dflash.rehearsal.host import StandInHost
+
+Stage = Callable[["StandInHost"], None]
 
 
 def both(*stages: Stage) -> Stage:
@@ -66,6 +68,13 @@ def _write_window(host: StandInHost, tokens: int | None) -> None:
     host.unit_file.write_text(layout.unit_text(host.root, host.port, tokens), "utf-8")
 
 
+def without_speculation(host: StandInHost) -> None:
+    """Takes every flag of the drafter out of the unit file."""
+    text = host.unit_file.read_text("utf-8")
+    begin, end = text.index(" \\\n    --speculative-algorithm"), text.index("\nRestart=")
+    host.unit_file.write_text(text[:begin] + text[end:], "utf-8")
+
+
 def tool(*words: str) -> Stage:
     """Runs a command of the stand-in host."""
     return lambda host: _run(host, words)
@@ -109,6 +118,71 @@ def without_card(at: int) -> Stage:
         _write_gpus(host, table)
 
     return stage
+
+
+def cards_say(text: str, status: int) -> Stage:
+    """Makes nvidia-smi print this and nothing else."""
+    return _in_table(complaint=[text, status])
+
+
+def other_on_card(at: int, pid: int, name: str) -> Stage:
+    """Lets a process that is not the unit's compute on a card."""
+
+    def stage(host: StandInHost) -> None:
+        table = _gpus(host)
+        uuid = table["each"][at]["uuid"]
+        row = {"gpu_uuid": uuid, "pid": str(pid), "process_name": name, "name": name, "used_memory": "1024"}
+        table.setdefault("others", []).append(row | {"used_gpu_memory": "1024"})
+        _write_gpus(host, table)
+
+    return stage
+
+
+def toolkit(release: str) -> Stage:
+    """Gives nvcc and ptxas another release."""
+    return _in_table(toolkit=release)
+
+
+def unlisted() -> Stage:
+    """Takes the table of processes from nvidia-smi."""
+    return _in_table(unlisted=True)
+
+
+def _in_table(**values: object) -> Stage:
+    return lambda host: _write_gpus(host, _gpus(host) | values)
+
+
+def mount(point: str, device: str, room: tuple[int, int], inodes: tuple[int, int]) -> Stage:
+    """Gives a mount another size: `room` is size and used bytes, `inodes` how many there are and are used."""
+
+    def stage(host: StandInHost) -> None:
+        file = host.folder / "mounts.json"
+        known = json.loads(file.read_text("utf-8")) if file.exists() else {}
+        file.write_text(json.dumps(known | {point: [device, *room, *inodes]}), "utf-8")
+
+    return stage
+
+
+def written(path: str, text: str, *, mode: int = 0o644) -> Stage:
+    """Writes a file below the host's root."""
+
+    def stage(host: StandInHost) -> None:
+        file = host.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+        file.chmod(mode)
+
+    return stage
+
+
+def drop_in(text: str, folder: str = "etc/systemd/system", name: str = "override.conf") -> Stage:
+    """Writes a drop-in of the unit."""
+    return lambda host: written(f"{folder}/{host.unit}.d/{name}", text)(host)
+
+
+def awaited(text: str) -> Stage:
+    """Waits for a line of the log of the invocation that runs then."""
+    return lambda host: host.wait_for_log(text)
 
 
 def _gpus(host: StandInHost) -> dict[str, Any]:

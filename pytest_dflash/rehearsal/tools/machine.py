@@ -1,11 +1,13 @@
 """df and systemd-detect-virt: a roomy host on bare metal, whatever this machine is.
 
-Law: fixed answers; a nearly full laptop must not turn a rehearsal red.
+Law: fixed answers, unless `mounts.json` of the stand-in says otherwise; a nearly full laptop must not turn a
+rehearsal red.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_dflash.rehearsal.tools import Answer, unknown
@@ -22,13 +24,19 @@ MOUNTS = {
 }
 
 
+def mounts(manager: Manager) -> Mapping[str, Sequence[str | int]]:
+    """Device, bytes, used bytes, inodes and used inodes by mount."""
+    changed = manager.folder / "mounts.json"
+    return MOUNTS | (json.loads(changed.read_text("utf-8")) if changed.exists() else {})
+
+
 def _mount(path: str) -> str:
     if path.rstrip("/").endswith("/dev/shm"):  # noqa: S108 - a mount's name
         return "/dev/shm"  # noqa: S108 - a mount's name
     return "/srv" if "/srv/" in path + "/" else "/"
 
 
-def df(argv: Sequence[str], _manager: Manager) -> Answer:
+def df(argv: Sequence[str], manager: Manager) -> Answer:
     """`df -P -B1 PATHS`, `df -P -i PATHS`."""
     options, paths = (
         [word for word in argv if word.startswith("-")],
@@ -39,12 +47,14 @@ def df(argv: Sequence[str], _manager: Manager) -> Answer:
     inodes = any("i" in option for option in options)
     unit = 1 if inodes or any("B1" in option for option in options) else 1024
     kind = "Inodes IUsed IFree IUse%" if inodes else f"{unit}-blocks Used Available Capacity"
+    known = mounts(manager)
     lines = [f"Filesystem {kind} Mounted on\n"]
     for path in paths:
         mount = _mount(path)
-        device, *numbers = MOUNTS[mount]
-        total, used = (number // unit for number in (numbers[2:] if inodes else numbers[:2]))
-        lines.append(f"{device} {total} {used} {total - used} {-(-100 * used // total)}% {mount}\n")
+        device, *numbers = known[mount]
+        total, used = (int(number) // unit for number in (numbers[2:] if inodes else numbers[:2]))
+        share = f"{-(-100 * used // total)}%" if total else "-"
+        lines.append(f"{device} {total} {used} {total - used} {share} {mount}\n")
     return Answer("".join(lines))
 
 

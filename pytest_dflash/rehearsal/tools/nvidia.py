@@ -1,6 +1,8 @@
 """nvidia-smi and nvcc.
 
 Law: a table of values by field name (`recordings/gpus.json`, copied into the stand-in, where faults edit it).
+Beside `every` and `each` it may hold `others` (rows of processes that are not the unit's), `complaint` (a text and
+a status: all that nvidia-smi says then), `unlisted` (no process table) and `toolkit` (a release).
 """
 
 from __future__ import annotations
@@ -8,13 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_dflash.rehearsal.tools import Answer, unknown
 
 if TYPE_CHECKING:
     from pytest_dflash.rehearsal.manager import Manager
 
+RELEASE = "13.0"
 FORM = "--format=csv,noheader,nounits"
 PTXAS = """ptxas: NVIDIA (R) Ptx optimizing assembler
 Copyright (c) 2005-2025 NVIDIA Corporation
@@ -30,36 +33,48 @@ Build cuda_13.0.r13.0/compiler.36424714_0
 """
 
 
+def table(manager: Manager) -> Mapping[str, Any]:
+    """What the stand-in's cards are."""
+    found: Mapping[str, Any] = json.loads((manager.folder / "gpus.json").read_text("utf-8"))
+    return found
+
+
 def cards(manager: Manager) -> list[dict[str, str]]:
     """Each GPU's values by the name of the field."""
-    held: Mapping[str, str] = json.loads((manager.folder / "gpus.json").read_text("utf-8"))["every"]
-    each: list[Mapping[str, str]] = json.loads((manager.folder / "gpus.json").read_text("utf-8"))["each"]
+    found = table(manager)
+    held: Mapping[str, str] = found["every"]
+    each: list[Mapping[str, str]] = found["each"]
     return [{**held, "count": str(len(each)), **one} for one in each]
 
 
 def smi(argv: Sequence[str], manager: Manager) -> Answer:
     """`nvidia-smi argv`."""
-    table = cards(manager)
+    if "complaint" in (found := table(manager)):
+        text, status = found["complaint"]
+        return Answer(text, status=status)
+    rows = cards(manager)
     if list(argv) == ["-L"]:
         return Answer(
-            "".join(f"GPU {card['index']}: {card['name']} (UUID: {card['uuid']})\n" for card in table)
+            "".join(f"GPU {card['index']}: {card['name']} (UUID: {card['uuid']})\n" for card in rows)
         )
     queries = [word for word in argv if word.startswith("--query-")]
     if len(queries) != 1 or set(argv) - set(queries) - {FORM} or FORM not in argv:
         return unknown("nvidia-smi", f"call {' '.join(argv)!r}")
     what, _, names = queries[0].removeprefix("--query-").partition("=")
     if what == "gpu":
-        return _rows(names.split(","), table)
+        return _rows(names.split(","), rows)
     if what == "compute-apps":
-        return _rows(names.split(","), _processes(table, manager))
+        return _rows(names.split(","), _processes(rows, manager))
     return unknown("nvidia-smi", f"query {what!r}")
 
 
-def _processes(table: Sequence[Mapping[str, str]], manager: Manager) -> list[dict[str, str]]:
-    """One scheduler on each card, as far as they run."""
+def _processes(rows: Sequence[Mapping[str, str]], manager: Manager) -> list[dict[str, str]]:
+    """One scheduler on each card, as far as they run, and who else is there."""
+    if table(manager).get("unlisted"):
+        return []
     titles = {pid: Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").decode() for pid in manager.pids()}
     schedulers = [(pid, title) for pid, title in titles.items() if title.startswith("sglang::scheduler")]
-    return [
+    ours = [
         {
             "gpu_uuid": card["uuid"],
             "gpu_name": card["name"],
@@ -69,8 +84,10 @@ def _processes(table: Sequence[Mapping[str, str]], manager: Manager) -> list[dic
             "used_memory": card["memory.used"],
             "used_gpu_memory": card["memory.used"],
         }
-        for card, (pid, title) in zip(table, schedulers, strict=False)
+        for card, (pid, title) in zip(rows, schedulers, strict=False)
     ]
+    others: list[dict[str, str]] = table(manager).get("others", [])
+    return ours + others
 
 
 def _rows(names: Sequence[str], rows: Sequence[Mapping[str, str]]) -> Answer:
@@ -80,13 +97,15 @@ def _rows(names: Sequence[str], rows: Sequence[Mapping[str, str]]) -> Answer:
     return Answer("".join(", ".join(row[name.strip()] for name in names) + "\n" for row in rows))
 
 
-def nvcc(argv: Sequence[str], _manager: Manager) -> Answer:
+def nvcc(argv: Sequence[str], manager: Manager) -> Answer:
     """`nvcc --version`."""
-    return (
-        Answer(NVCC) if list(argv) in (["--version"], ["-V"]) else unknown("nvcc", f"call {' '.join(argv)!r}")
-    )
+    if list(argv) not in (["--version"], ["-V"]):
+        return unknown("nvcc", f"call {' '.join(argv)!r}")
+    return Answer(NVCC.replace(RELEASE, table(manager).get("toolkit", RELEASE)))
 
 
-def ptxas(argv: Sequence[str], _manager: Manager) -> Answer:
+def ptxas(argv: Sequence[str], manager: Manager) -> Answer:
     """`ptxas --version`."""
-    return Answer(PTXAS) if list(argv) == ["--version"] else unknown("ptxas", f"call {' '.join(argv)!r}")
+    if list(argv) != ["--version"]:
+        return unknown("ptxas", f"call {' '.join(argv)!r}")
+    return Answer(PTXAS.replace(RELEASE, table(manager).get("toolkit", RELEASE)))

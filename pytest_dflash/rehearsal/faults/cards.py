@@ -1,0 +1,217 @@
+"""Faults of the cards and of the tool that tells of them.
+
+Law: a table. What nvidia-smi prints for each was seen in public reports.
+"""
+
+from __future__ import annotations
+
+from pytest_dflash.rehearsal.faults import stages
+from pytest_dflash.rehearsal.faults.fault import Fault
+
+EVERY_CARD = (
+    "gpu.count",
+    "gpu.name",
+    "gpu.pcie_link",
+    "gpu.power_limit",
+    "gpu.ecc",
+    "gpu.persistence_mode",
+    "gpu.throttling",
+    "gpu.mig",
+    "gpu.foreign_processes",
+    "stack.compute_capability",
+    "host.shared_memory",
+)
+"""All that only nvidia-smi tells."""
+MISMATCH = "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 580.105\n"
+LOST = "Unable to determine the device handle for GPU0000:63:00.0: GPU is lost.  Reboot the system to recover this GPU\n"
+
+CARDS = (
+    Fault(
+        "gpu-missing",
+        "read",
+        ("gpu.count",),
+        "nvidia-smi lists seven of eight GPUs",
+        layer="hardware",
+        severity="down",
+        says="number of GPUs: expected 8, found 7",
+        before=stages.without_card(5),
+    ),
+    Fault(
+        "gpu-lost",
+        "read",
+        (*EVERY_CARD, "host.xid"),
+        "a GPU fell off the bus (Xid 79), and nvidia-smi stops at it",
+        layer="hardware",
+        severity="down",
+        says="nvidia-smi cannot reach one",
+        before=stages.cards_say(LOST, 15),
+        after=stages.tool(
+            "control",
+            "kernel",
+            "NVRM: Xid (PCI:0000:63:00): 79, pid='<unknown>', GPU has fallen off the bus.",
+        ),
+    ),
+    Fault(
+        "gpu-reset-required",
+        "read",
+        ("host.xid",),
+        "the GPU's system processor stopped (Xid 119), and the driver asks for a reset (Xid 154)",
+        layer="hardware",
+        severity="down",
+        says="Xid 119 on 0000:63:00",
+        after=stages.both(
+            stages.tool(
+                "control",
+                "kernel",
+                "NVRM: Xid (PCI:0000:63:00): 119, pid=4121, Timeout waiting for RPC from GSP",
+            ),
+            stages.tool(
+                "control",
+                "kernel",
+                "NVRM: Xid (PCI:0000:63:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)",
+            ),
+        ),
+    ),
+    Fault(
+        "other-card",
+        "read",
+        ("gpu.name",),
+        "one of the cards is another model",
+        layer="hardware",
+        severity="silent-slow",
+        says="found NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition",
+        before=stages.card(2, name="NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"),
+    ),
+    Fault(
+        "narrow-link",
+        "read",
+        ("gpu.pcie_link",),
+        "a card sits in a slot with four lanes, and the best possible link hides it",
+        layer="hardware",
+        severity="silent-slow",
+        says="found generation 5, width 4",
+        before=stages.card(3, pcie__link__width__max="4", pcie__link__width__current="4"),
+    ),
+    Fault(
+        "old-pcie-generation",
+        "read",
+        ("gpu.pcie_link",),
+        "the BIOS forces PCIe generation 3",
+        layer="hardware",
+        severity="silent-slow",
+        says="found generation 3, width 16",
+        before=stages.cards(pcie__link__gen__max="3", pcie__link__gen__hostmax="3"),
+    ),
+    Fault(
+        "low-power-limit",
+        "read",
+        ("gpu.power_limit",),
+        "the power limit was left at 450 W",
+        layer="hardware",
+        severity="silent-slow",
+        says="power limit in W: expected 600.0, found 450.0",
+        before=stages.cards(power__limit="450.00"),
+    ),
+    Fault(
+        "memory-errors",
+        "read",
+        ("gpu.ecc",),
+        "a card has uncorrected memory errors and rows that wait for a reset to be remapped",
+        layer="hardware",
+        severity="silent-wrong",
+        says="uncorrected 4, remap pending 1",
+        before=stages.card(1, ecc__errors__uncorrected__volatile__total="4", remapped_rows__pending="Yes"),
+    ),
+    Fault(
+        "row-remap-failed",
+        "read",
+        ("gpu.ecc",),
+        "a card could not remap a row of its memory",
+        layer="hardware",
+        severity="silent-wrong",
+        says="remap failed 1",
+        before=stages.card(1, remapped_rows__failure="Yes"),
+    ),
+    Fault(
+        "persistence-off",
+        "read",
+        ("gpu.persistence_mode",),
+        "the driver unloads whenever nobody uses a card",
+        layer="driver",
+        severity="silent-slow",
+        says="persistence mode: expected on, found off",
+        before=stages.cards(persistence_mode="Disabled"),
+    ),
+    Fault(
+        "too-hot",
+        "read",
+        ("gpu.throttling",),
+        "a card is held back by heat, without load",
+        layer="hardware",
+        severity="silent-slow",
+        says="hardware thermal slowdown",
+        before=stages.card(
+            6,
+            clocks_event_reasons__active="0x0000000000000048",
+            clocks_throttle_reasons__active="0x0000000000000048",
+            temperature__gpu="94",
+        ),
+    ),
+    Fault(
+        "power-brake",
+        "read",
+        ("gpu.throttling",),
+        "a card is held back by its power supply, while it is cool",
+        layer="hardware",
+        severity="silent-slow",
+        says="hardware power brake",
+        before=stages.card(
+            6,
+            clocks_event_reasons__active="0x0000000000000088",
+            clocks_throttle_reasons__active="0x0000000000000088",
+            temperature__gpu="45",
+        ),
+    ),
+    Fault(
+        "mig-on",
+        "read",
+        ("gpu.mig",),
+        "a card is cut into slices, and tells no utilization",
+        layer="driver",
+        severity="silent-slow",
+        says="MIG mode: expected off, found on",
+        before=stages.card(
+            4, mig__mode__current="Enabled", mig__mode__pending="Enabled", utilization__gpu="[N/A]"
+        ),
+    ),
+    Fault(
+        "leftover-worker",
+        "read",
+        ("gpu.foreign_processes",),
+        "a worker of a killed predecessor still holds memory of a card",
+        layer="process",
+        severity="down",
+        says="pid 31337 (sglang::scheduler_TP5): computes on this GPU and is not of the unit",
+        before=stages.other_on_card(5, 31337, "sglang::scheduler_TP5"),
+    ),
+    Fault(
+        "library-mismatch",
+        "read",
+        EVERY_CARD,
+        "the driver's libraries were upgraded under the loaded kernel module",
+        layer="driver",
+        severity="down",
+        says="Driver/library version mismatch",
+        before=stages.cards_say(MISMATCH, 18),
+    ),
+    Fault(
+        "other-compute-capability",
+        "read",
+        ("stack.compute_capability", "gpu.name"),
+        "the cards are of another generation than the kernels were built for",
+        layer="hardware",
+        severity="down",
+        says="compute capability: expected 12.0, found 8.9",
+        before=stages.cards(compute_cap="8.9", name="NVIDIA L40S"),
+    ),
+)

@@ -1,0 +1,54 @@
+"""Open doors: who can reach the port, and where a key can be read.
+
+Law: a table. The key is one that opens nothing.
+"""
+
+from __future__ import annotations
+
+from pytest_dflash.rehearsal.faults import stages
+from pytest_dflash.rehearsal.faults.fault import Fault
+
+KEY = "rehearsed-Key-that-opens-nothing-7f3a"
+
+EXPOSURE = (
+    Fault(
+        "bound-everywhere",
+        "read",
+        ("exposure.bind",),
+        "the port is bound to every address, without a key",
+        layer="exposure",
+        severity="exposure",
+        says="expected 127.0.0.1, found 0.0.0.0",
+        before=stages.replace("--host 127.0.0.1", "--host 0.0.0.0"),
+    ),
+    Fault(
+        "no-key-set",
+        "read",
+        ("exposure.key_required", "exposure.routes_guarded"),
+        "the profile expects a key, and the service answers without one",
+        layer="exposure",
+        severity="exposure",
+        says="expected a refusal (HTTP 401 or 403), found HTTP 200",
+        expects=("exposure.key_required=true",),
+    ),
+    Fault(
+        "key-on-command-line",
+        "read",
+        ("exposure.key_hidden",),
+        "a key stands in the unit file and so on the command line, in the journal and in the engine's answer",
+        layer="exposure",
+        severity="exposure",
+        says="a key can be read: --admin-api-key in the command line",
+        before=stages.replace("--trust-remote-code", f"--trust-remote-code --admin-api-key {KEY}"),
+    ),
+    Fault(
+        "key-in-environment-line",
+        "read",
+        ("exposure.key_hidden",),
+        "a key stands in an Environment= line, which `systemctl show` tells every user",
+        layer="exposure",
+        severity="exposure",
+        says="a key can be read",
+        before=stages.replace("[Service]\n", f"[Service]\nEnvironment=HF_TOKEN={KEY}\n"),
+    ),
+)

@@ -1,0 +1,135 @@
+"""Faults of settings on their way from the unit file to the draft runner.
+
+Law: a table.
+"""
+
+from __future__ import annotations
+
+from pytest_dflash.rehearsal.faults import stages
+from pytest_dflash.rehearsal.faults.fault import SERVING, Fault
+
+SETTINGS = (
+    Fault(
+        "stale-journal",
+        "read",
+        ("window.reaches_draft_runner", "flags.none_ignored"),
+        "this start's log lines are gone, only those of the previous process are there",
+        layer="tool",
+        severity="silent-wrong",
+        says="start-up lines are among them",
+        after=stages.tool("control", "suppress", SERVING),
+    ),
+    Fault(
+        "nothing-logged-yet",
+        "read",
+        ("endpoint.serves", "window.reaches_draft_runner"),
+        "the process loads for ever: active, first lines logged, port closed",
+        layer="process",
+        severity="down",
+        says="does not serve",
+        before=stages.switch(load_hangs=True),
+        settled_by="Load weight begin",
+    ),
+    Fault(
+        "wrong-flag",
+        "read",
+        ("flags.in_force[chunked-prefill-size]",),
+        "a flag has another value than expected, all along the chain",
+        layer="configuration",
+        severity="silent-slow",
+        says="4096",
+        before=stages.replace("--chunked-prefill-size 8192", "--chunked-prefill-size 4096"),
+    ),
+    Fault(
+        "window-dropped",
+        "read",
+        ("window.reaches_draft_runner", "flags.no_drift", "flags.none_ignored"),
+        "the target was told the window, the draft runner was built without it",
+        layer="speculation",
+        severity="silent-slow",
+        says="2048",
+        before=stages.switch(window_dropped=True),
+    ),
+    Fault(
+        "backend-replaced",
+        "read",
+        ("flags.in_force[attention-backend]", "flags.no_drift"),
+        "the engine took another attention backend than it was asked for, without a word",
+        layer="configuration",
+        severity="silent-slow",
+        says="attention-backend",
+        before=stages.switch(forced={"attention_backend": "torch_native"}),
+    ),
+    Fault(
+        "flag-without-effect",
+        "read",
+        ("flags.none_ignored",),
+        "the engine says that a flag has no effect",
+        layer="configuration",
+        severity="silent-slow",
+        says="enable-dp-lm-head",
+        before=stages.switch(remarks=["--enable-dp-lm-head is ignored because DP attention is not enabled."]),
+    ),
+    Fault(
+        "graphs-off",
+        "read",
+        ("flags.in_force[disable-cuda-graph]",),
+        "CUDA graphs were turned off to find a bug, and never on again",
+        layer="configuration",
+        severity="silent-slow",
+        says="disable-cuda-graph",
+        before=stages.replace("--trust-remote-code", "--trust-remote-code --disable-cuda-graph"),
+    ),
+    Fault(
+        "speculation-off",
+        "read",
+        ("flags.in_force[speculative-algorithm]", "window.reaches_draft_runner"),
+        "the drafter's flags are gone, and the engine decodes one token at a time",
+        layer="speculation",
+        severity="silent-slow",
+        says="speculative-algorithm",
+        before=stages.without_speculation,
+    ),
+    Fault(
+        "other-window",
+        "read",
+        ("window.reaches_draft_runner",),
+        "the unit file holds the window of another model, and the draft runner has it",
+        layer="speculation",
+        severity="silent-wrong",
+        says="512",
+        before=stages.window(512),
+    ),
+    Fault(
+        "wrong-variable",
+        "read",
+        ("flags.environment[NCCL_P2P_LEVEL]",),
+        "a variable of the serving process has another value than expected",
+        layer="configuration",
+        severity="silent-slow",
+        says="NCCL_P2P_LEVEL",
+        before=stages.in_file("etc/sglang/k26.env", "NCCL_P2P_LEVEL=SYS", "NCCL_P2P_LEVEL=PHB"),
+    ),
+    Fault(
+        "benchmark-knob",
+        "read",
+        ("flags.environment[SGLANG_SIMULATE_ACC_LEN]",),
+        "acceptance is simulated, as for a benchmark: wonderful numbers, wrong tokens",
+        layer="speculation",
+        severity="silent-wrong",
+        says="SGLANG_SIMULATE_ACC_LEN",
+        before=stages.in_file(
+            "etc/sglang/k26.env", "HF_HUB_OFFLINE=1", "HF_HUB_OFFLINE=1\nSGLANG_SIMULATE_ACC_LEN=4"
+        ),
+    ),
+    Fault(
+        "budget-stuck",
+        "reconfigure",
+        ("lifecycle.budget_in_force",),
+        "the engine runs with eight draft tokens, whatever it is asked for",
+        layer="speculation",
+        severity="silent-wrong",
+        says="is not proven to be in force",
+        before=stages.switch(forced={"speculative_num_draft_tokens": 8}),
+    ),
+)
