@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pytest_dflash.endpoint.speaking import Speaker
-from pytest_dflash.engines.scoring import Bounds, Drafting, Order, Scored, Spoken
+from pytest_dflash.engines.scoring import Bounds, Order, Scored, Spoken
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Json
 from pytest_dflash.oracle import noise, prompts
 from pytest_dflash.oracle.acceptance import Drafted
+from pytest_dflash.oracle.answers import Grounds, Part, Said, counted, each_of
 from pytest_dflash.oracle.choice import Choice, Oracle
 from pytest_dflash.oracle.noise import Noise
 from pytest_dflash.oracle.prefill import Sample
@@ -52,57 +53,6 @@ TOKENS = {
 """New tokens of each part, at most."""
 PREFILLS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)
 """Positions of an answer at which a one-token prefill is asked for, where nothing better is to be had."""
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """One request and its answer. `prompt` is a text where no ids are to be had."""
-
-    label: str
-    prompt: tuple[int, ...] | str
-    spoken: Spoken
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part of the trial.
-
-    Attributes:
-        lines: What the target thinks of each answer; by rescoring only.
-        samples: What a prefill says at some positions; by the weaker oracles.
-        silent: Why some answers could not be looked at.
-        drafted: Tokens and verify steps of each answer; of all together where the engine only counts.
-        generating_s: How long generating took. judging_s: how long the oracle took.
-    """
-
-    said: tuple[Said, ...]
-    lines: tuple[Line, ...] = ()
-    samples: tuple[Sample, ...] = ()
-    silent: tuple[str, ...] = ()
-    drafted: tuple[Drafted, ...] = ()
-    generating_s: float = 0.0
-    judging_s: float = 0.0
-
-    @property
-    def tokens(self) -> int:
-        """Generated ones."""
-        return sum(each.spoken.completion_tokens or len(each.spoken.tokens or ()) for each in self.said)
-
-
-@dataclass(frozen=True, slots=True)
-class Grounds:
-    """What the answers of a trial are judged on.
-
-    Attributes:
-        self_disagreements: How often a prefill disagrees with itself, of `repeats`.
-        cells: How many budgets the run visits beside the running one: the false alarms of a run are shared out.
-    """
-
-    choice: Choice
-    noise: Noise
-    self_disagreements: int
-    repeats: int
-    cells: int = 0
 
 
 @dataclass
@@ -229,6 +179,11 @@ class Trial:
         """Verify steps of the greedy answers: of one request at a time, several at once, and long prompts."""
         return (*self.alone.drafted, *self.together.drafted, *self.at_edges.drafted)
 
+    def ask_all(self) -> None:
+        """Asks everything that is compared between processes."""
+        for _ in (self.alone, self.together, self.at_edges, self.grounds):
+            pass
+
     def constrained(self, at_once: int) -> list[Spoken]:
         """Answers that must fulfil a JSON schema.
 
@@ -251,8 +206,8 @@ class Trial:
     def grounds(self) -> Grounds:
         """Measured once: by rescoring what the scorings differ by, else how often a prefill disagrees with itself."""
         if self.choice.oracle is Oracle.RESCORING:
-            return Grounds(self.choice, self.noise, 0, 0, self.cells)
-        return Grounds(self.choice, Noise(()), *self.self_disagreement, self.cells)
+            return Grounds(self.choice, self.noise, 0, 0, self.cells, self.seed)
+        return Grounds(self.choice, Noise(()), *self.self_disagreement, self.cells, self.seed)
 
     @property
     def _longest(self) -> int:
@@ -342,34 +297,3 @@ class Trial:
 def _cuts(text: str) -> list[int]:
     """Places of a text before a blank: a token often begins there, so it is cut as it was said."""
     return [index for index, character in enumerate(text) if index and character == " "][::4]
-
-
-def each_of(said: Sequence[Said]) -> tuple[Drafted, ...]:
-    """Answers whose verify steps the engine tells one by one."""
-    found = []
-    for each in said:
-        spoken = each.spoken
-        if spoken.steps and spoken.completion_tokens:
-            histogram = {accepted: times for accepted, times in enumerate(spoken.histogram or ()) if times}
-            found.append(
-                Drafted(spoken.prompt_tokens or len(each.prompt), spoken.completion_tokens, spoken.steps, histogram)
-            )
-    return tuple(found)
-
-
-def counted(said: Sequence[Said], before: Reading[Drafting], after: Reading[Drafting]) -> tuple[Drafted, ...]:
-    """All answers together, by the engine's counters around them; none where it has none or they began anew."""
-    if not isinstance(before, Value) or not isinstance(after, Value):
-        return ()
-    steps = after.value.steps - before.value.steps
-    tokens = sum(each.spoken.completion_tokens or 0 for each in said)
-    if steps <= 0 or not tokens:
-        return ()
-    kept = [
-        after.value.accepted_at[depth] - before.value.accepted_at.get(depth, 0.0)
-        for depth in sorted(after.value.accepted_at)
-    ]
-    at_least = [steps, *kept, 0.0] if kept else []
-    histogram = {n: int(at_least[n] - at_least[n + 1]) for n in range(len(at_least) - 1)}
-    context = max(each.spoken.prompt_tokens or 0 for each in said)
-    return (Drafted(context, tokens, int(steps), histogram, len(said)),)

@@ -10,9 +10,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_dflash.endpoint.trial import Grounds, Part
 from pytest_dflash.findings import Evidence, Judgement, Outcome, failed, passed, unproven
 from pytest_dflash.oracle import alarm, rescoring
+from pytest_dflash.oracle.answers import Grounds, Part
 from pytest_dflash.oracle.choice import WEAKNESS, Oracle
 from pytest_dflash.oracle.noise import CEILING
 from pytest_dflash.oracle.prefill import agreement
@@ -45,9 +45,7 @@ def tolerance(grounds: Grounds) -> float:
     return grounds.noise.tolerance(PER_TRIAL * (grounds.cells + 1), alarm.RUN_ALPHA / alarm.TESTS)
 
 
-def lossless(
-    parts: Sequence[Part], grounds: Grounds, situation: Situation = Situation()
-) -> Judgement:
+def lossless(parts: Sequence[Part], grounds: Grounds, situation: Situation = Situation()) -> Judgement:
     """Every token is what the target alone would have said.
 
     Args:
@@ -62,10 +60,11 @@ def lossless(
     return _by_tally(parts, grounds, situation, found, within)
 
 
-def spent(parts: Sequence[Part]) -> dict[str, float]:
-    """What it cost: seconds and tokens."""
+def spent(parts: Sequence[Part], grounds: Grounds) -> dict[str, float]:
+    """What it cost, seconds and tokens, and by which seed it can be asked again."""
     generating, judging = sum(p.generating_s for p in parts), sum(p.judging_s for p in parts)
     return {
+        "seed": float(grounds.seed),
         "generated_tokens": float(sum(part.tokens for part in parts)),
         "generating_s": round(generating, 3),
         "judging_s": round(judging, 3),
@@ -88,7 +87,7 @@ def _counted(found: Tally, grounds: Grounds, within: float) -> dict[str, float]:
 def _by_tally(
     parts: Sequence[Part], grounds: Grounds, situation: Situation, found: Tally, within: float
 ) -> Judgement:
-    what, measures = situation.what, spent(parts) | _counted(found, grounds, within)
+    what, measures = situation.what, spent(parts, grounds) | _counted(found, grounds, within)
     by = f"; {grounds.choice}"
     if found.violations:
         first = found.violations[0]
@@ -169,7 +168,7 @@ def _by_agreement(parts: Sequence[Part], grounds: Grounds, situation: Situation,
     differing = len(found.disagreements)
     what, measures = (
         situation.what,
-        spent(parts)
+        spent(parts, grounds)
         | {
             "samples": float(found.samples),
             "disagreements": float(differing),

@@ -10,10 +10,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_dflash.endpoint.trial import Grounds, Part, Said
 from pytest_dflash.engines.scoring import Spoken
 from pytest_dflash.findings import Judgement, failed, not_applicable, passed, unproven
 from pytest_dflash.oracle import alarm, sampling
+from pytest_dflash.oracle.answers import Grounds, Part, Said
 from pytest_dflash.oracle.choice import Oracle
 from pytest_dflash.oracle.loops import loop
 from pytest_dflash.oracle.reference import Parting, parting
@@ -78,9 +78,7 @@ def parted(apart: Parting) -> str:
     return f"at token {apart.index + 1} it says {apart.right} instead of {apart.left}{margin}"
 
 
-def sampled(
-    part: Part, first: tuple[Sequence[int], Mapping[int, float]], grounds: Grounds
-) -> Judgement:
+def sampled(part: Part, first: tuple[Sequence[int], Mapping[int, float]], grounds: Grounds) -> Judgement:
     """Temperature 1 samples, and from the target's own distribution.
 
     Args:
