@@ -186,7 +186,11 @@ def named_hosts(config: pytest.Config) -> list[Target]:
             "--host and testinfra's --hosts name hosts twice; keep --host, which these suites use"
         )
     if not config.option.dflash_hosts:
-        raise UsageError("--dflash-fault stages faults in the rehearsal only; add --host=rehearsal")
+        raise UsageError(
+            "--dflash-fault stages faults in the rehearsal only; add --host=rehearsal"
+            if config.option.dflash_fault
+            else "no host is named: add --host=ADDRESS, or try --host=rehearsal, which needs none"
+        )
     named = target.parse_specs(config.option.dflash_hosts)
     targets = list(inventory.expand(named, getattr(config.option, "ansible_inventory", None)))
     rehearsing = any(each.scheme == "rehearsal" for each in targets)

@@ -1,4 +1,4 @@
-"""What the command line can ask for without running tests: the list of faults, and a first profile.
+"""What the command line can ask for without running tests: faults, a triage, a profile.
 
 Law: prints or writes, and returns an exit code; judges nothing.
 """
@@ -20,9 +20,9 @@ def run(config: pytest.Config) -> int:
     """
     if "list" in config.option.dflash_fault:
         return list_faults()
-    from pytest_dflash import recording  # noqa: PLC0415 - reaches a host
+    from pytest_dflash import recording, triage  # noqa: PLC0415 - they reach a host
 
-    return recording.write(config)
+    return triage.run(config) if config.option.dflash_triage else recording.write(config)
 
 
 def list_faults() -> int:

@@ -64,6 +64,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Write a commented profile from what the host shows, run no tests. Refuses to overwrite",
     )
     add(
+        "--dflash-triage",
+        action="store_true",
+        help="What is wrong with the host, in ten seconds and fifteen lines: no profile, no test, nothing changed",
+    )
+    add(
         "--dflash-report-dir",
         metavar="DIR",
         help="Where report.html, junit.xml and findings.json go. Default: the ini value, else\n"
@@ -121,7 +126,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Answers the options that run no tests."""
-    if "list" in config.option.dflash_fault or config.option.dflash_write_profile:
+    option = config.option
+    if "list" in option.dflash_fault or option.dflash_write_profile or option.dflash_triage:
         from pytest_dflash import errands  # noqa: PLC0415 - as above
 
         return errands.run(config)

@@ -64,6 +64,13 @@ class Settling:
             facts = self.everything()
         return facts, self._proved(facts, settled)
 
+    def at_once(self) -> tuple[Facts, Settled]:
+        """The facts of this moment and how the unit stands, whatever it is on its way to: waits for nothing."""
+        facts = self.everything()
+        seen = observe(facts, self.dialect)
+        now = standing(seen)
+        return facts, self._proved(facts, Settled(now.phase, seen, 0.0, now.why))
+
     def anew(self, beat: Callable[[], object]) -> Settled:
         """How a unit that was just restarted stands in the end; `beat` is called before each look."""
         looks = _Looks(self, beat)

@@ -162,7 +162,8 @@ def _missing(verb: str, unit: str) -> Answer:
 def _show(manager: Manager, units: Sequence[str], asked: Sequence[str], *, values: bool) -> Answer:
     blocks = []
     manager.transients.reap()
-    for unit in units or [""]:
+    for pattern in units or [""]:
+        unit = manager.service.name if pattern == "*.service" else pattern
         if not unit:
             known: Mapping[str, str] = {
                 "Version": "252.39-1~deb12u1",

@@ -1,0 +1,95 @@
+"""What is wrong with a host of which nothing is expected: the rules that need no profile, likeliest cause first.
+
+Law: pure. Facts in, suspicions out; the order is that of `_asked`. What a rule leaves unproven is a suspicion only
+where silence itself is the symptom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_dflash.facts.host_facts import Facts
+from pytest_dflash.facts.reading import Value
+from pytest_dflash.findings import Judgement, Outcome, failed
+from pytest_dflash.lifecycle.phase import Phase
+from pytest_dflash.lifecycle.readiness import Settled
+from pytest_dflash.rules import gpu, host, lifecycle, reload, restart, systemd
+from pytest_dflash.rules.readiness import serves
+from pytest_dflash.witness import drift
+from pytest_dflash.witness.chain import Chain
+
+LOOK = {
+    "drift": "systemctl cat {unit}; systemctl show {unit} -p ExecStart,NeedDaemonReload",
+    "crash": "journalctl -u {unit} -n 200 --no-pager",
+    "not serving": "journalctl -u {unit} -n 100 --no-pager",
+    "driver": "nvidia-smi; journalctl -k -b -g 'NVRM|Xid' --no-pager",
+    "gpu": "nvidia-smi -q; journalctl -k -b -g 'NVRM|Xid' --no-pager",
+    "disk": "df -h; df -i",
+    "memory": "free -h; journalctl -k -b -g 'oom|Killed' --no-pager",
+    "left behind": "systemctl cat {unit}",
+}
+"""What to type on the host to see a cause with one's own eyes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """One thing that is wrong.
+
+    Attributes:
+        kind: In one or two words. look: What shows it, typed on the host.
+    """
+
+    kind: str
+    judgement: Judgement
+    look: str
+
+
+def suspicions(unit: str, facts: Facts, settled: Settled, chain: Chain) -> list[Suspicion]:
+    """What is wrong, likeliest cause first; one subject once."""
+    found: dict[object, Suspicion] = {}
+    for kind, judgements, silence_counts in _asked(unit, facts, settled, chain):
+        for judgement in judgements():
+            bad = judgement.outcome is Outcome.FAIL
+            if bad or (silence_counts and judgement.outcome is Outcome.UNPROVEN):
+                subject = (kind, judgement.remedy or judgement.summary)
+                found.setdefault(subject, Suspicion(kind, judgement, LOOK[kind].format(unit=unit)))
+    return list(found.values())
+
+
+Asked = tuple[str, Callable[[], Sequence[Judgement]], bool]
+
+
+def _asked(unit: str, facts: Facts, settled: Settled, chain: Chain) -> Iterator[Asked]:
+    """Kind, rule, and whether its silence is a symptom, in the order in which causes are likely."""
+    yield "drift", lambda: [reload.reloaded(facts.unit, facts.files, facts.loaded)], False
+    if settled.phase is Phase.READY:
+        yield (
+            "drift",
+            lambda: [restart.restarted(chain), drift.no_drift(chain), drift.none_ignored(chain)],
+            False,
+        )
+    yield "left behind", lambda: [lifecycle.nothing_left_behind(facts.files, facts.claim, unit)], False
+    yield "crash", lambda: _crashed(facts), False
+    yield "not serving", lambda: [serves(unit, facts, settled)], True
+    yield "driver", lambda: gpu.ecc(facts.gpus)[:1] if not isinstance(facts.gpus, Value) else [], True
+    yield "gpu", lambda: [host.xid(facts.kernel, facts.gpus, facts.unit, facts.clock)], False
+    yield "gpu", lambda: [*gpu.ecc(facts.gpus), *gpu.throttling(facts.gpus)], False
+    yield "disk", lambda: host.disk_space(facts.disks), False
+    yield "memory", lambda: [host.memory(facts.memory, facts.kernel, facts.unit, facts.previous)], False
+
+
+def _crashed(facts: Facts) -> list[Judgement]:
+    """The unit is not stable, or the invocation before this one ended badly though nobody asked it to stop."""
+    stable = systemd.stable(facts.unit, facts.previous, facts.starts, facts.clock)
+    previous = facts.previous
+    if stable.outcome is Outcome.FAIL or not isinstance(previous, Value) or not previous.value.crashed:
+        return [stable]
+    said = [entry.message for entry in previous.value.last_lines if entry.message.strip()]
+    return [
+        failed(
+            f"the invocation before this one {previous.value.ending}",
+            cause=f"its last line: {said[-1]}" if said else None,
+            remedy="read how it ended before it happens again",
+        )
+    ]
