@@ -8,7 +8,7 @@ repeat as bytes (about 300 a chunk), and 60 bytes a chunk of what was read, all 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import uvloop
 
@@ -25,6 +25,8 @@ from pytest_dflash.load.wave import Wave
 from pytest_dflash.load.workload import CHARS_PER_TOKEN, prompt_of
 
 THROW_AWAY_TOKENS = 16
+FIRST_PROMPT_TOKENS = 256
+"""Of the throw-away request, which tells how many characters a token has."""
 WARM_UP_TOKENS = 32
 """Of each request of the warm-up wave: enough to capture graphs and compile kernels of this batch and this prompt."""
 UNMET = {Failure.UNREACHABLE: Kind.UNREACHABLE, Failure.TLS: Kind.TLS}
@@ -158,7 +160,10 @@ class _Phase:
         return Exchange(index, request(self.door, self.plan, self._prompt(index), tokens))
 
     def _prompt(self, index: int) -> str:
-        return prompt_of(self.plan, index, self.chars_per_token).text
+        plan = self.plan
+        if index == 0:  # before it is known how long a token is, a long prompt may be far too long
+            plan = replace(plan, prompt_tokens=min(plan.prompt_tokens, FIRST_PROMPT_TOKENS))
+        return prompt_of(plan, index, self.chars_per_token).text
 
     def _watch(self, wave: Wave) -> str | None:
         seen = self._seen(wave)
