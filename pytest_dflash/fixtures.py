@@ -14,6 +14,7 @@ import pytest
 
 from pytest_dflash import host_entry
 from pytest_dflash.endpoint.service import Service
+from pytest_dflash.endpoint.trial import Trial
 from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.host_run import RUNS, HostRun
 from pytest_dflash.lifecycle.changing import Budgets, Changed
@@ -22,6 +23,7 @@ from pytest_dflash.lifecycle.flagline import Changes
 from pytest_dflash.load.measuring import Loads
 from pytest_dflash.loading import loads_of
 from pytest_dflash.profile.schema import Profile
+from pytest_dflash.trials import Trials
 from pytest_dflash.witness.chain import Chain
 
 
@@ -97,3 +99,15 @@ def budgets(host_run: HostRun) -> Iterator[Budgets]:
 def loads(host_run: HostRun) -> Loads:
     """`loads.measure(name)`: a load of the profile, measured when it is first asked for."""
     return loads_of(host_run)
+
+
+@pytest.fixture(scope="session")
+def trials(host_run: HostRun) -> Trials:
+    """What was asked of this host to see whether it is lossless, process by process."""
+    return Trials(host_run)
+
+
+@pytest.fixture
+def trial(trials: Trials) -> Trial:
+    """The trial of the process that runs now."""
+    return trials.now()

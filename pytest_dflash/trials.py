@@ -1,0 +1,128 @@
+"""The trials of a run: one of each process that was asked, and those of the budgets visited so far.
+
+Law: wiring; what is asked is `endpoint.trial`'s, what it proves is the rules'. A trial is made from what the host says
+of itself: edges, window and version come from the chain of witnesses.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_dflash.endpoint.service import Service
+from pytest_dflash.endpoint.speaking import Speaker
+from pytest_dflash.endpoint.trial import Trial
+from pytest_dflash.facts.reading import Reading, Value
+from pytest_dflash.findings import Json, Judgement, passed
+from pytest_dflash.lifecycle.changing import Budgets, cells
+from pytest_dflash.oracle import acceptance
+from pytest_dflash.oracle.acceptance import Drafted
+from pytest_dflash.rules import tree_acceptance, tree_budget, tree_text
+
+if TYPE_CHECKING:
+    from pytest_dflash.host_run import HostRun
+
+
+@dataclass
+class Trials:
+    """What was asked of one host.
+
+    Attributes:
+        seed: Of all prompts of this run: other ones than those of any run before, which may still be cached.
+        visited: Trials by cell of the draft tree, in the order of the visits.
+    """
+
+    run: HostRun
+    seed: int = field(default_factory=lambda: secrets.randbelow(10**6))
+    visited: dict[str, Trial] = field(default_factory=dict)
+    _latest: tuple[Service, Trial] | None = None
+
+    def now(self) -> Trial:
+        """The trial of the process that runs now; a restart begins a new one.
+
+        Raises:
+            NotServing, HostError: There is no process to try.
+        """
+        service = self.run.service
+        if self._latest is None or self._latest[0] is not service:
+            self._latest = service, self._made(service)
+        return self._latest[1]
+
+    def _made(self, service: Service) -> Trial:
+        run = self.run
+        settings, scoring = run.chain.context, run.dialect.scoring()
+        both = run.allowed.permits("load") and run.allowed.permits("reconfigure")
+        return Trial(
+            Speaker(service.client, scoring),
+            self.seed,
+            bounds=scoring.bounds(settings),
+            window=self._window(settings),
+            withheld=scoring.withheld(run.version, settings),
+            cells=len(cells(run.profile.tree)) if both else 0,
+        )
+
+    def _window(self, settings: Mapping[str, Json]) -> int | None:
+        """The draft window in force, tokens: by flag, by the drafter's own config, else as the profile expects it."""
+        flag = _whole(settings.get(self.run.dialect.window_setting))
+        native: Reading[int] = self.run.chain.native_window()
+        return flag or (native.value if isinstance(native, Value) else self.run.profile.window.tokens)
+
+    @property
+    def depth(self) -> int | None:
+        """The longest path of the tree without its root: no more than the budget, nor than the drafter's block has."""
+        tree, dialect, chain = self.run.profile.tree, self.run.dialect, self.run.chain
+        offset = dialect.budget_flag_offset if tree.budget_flag_offset is None else tree.budget_flag_offset
+        name = dialect.setting(tree.budget_flag or dialect.budget_flag, self.run.version)
+        flag = _whole(chain.context.get(name))
+        config: Any = chain.sources.drafter_config
+        told = (
+            config.value.get("block_size")
+            if isinstance(config, Value) and isinstance(config.value, dict)
+            else None
+        )
+        block = _whole(told)
+        known = [flag - offset if flag else None, block - 1 if block else None]
+        return min((each for each in known if each), default=None)
+
+    def at(self, budgets: Budgets, cell: str | None, judge: Callable[[Trial], Judgement]) -> Judgement:
+        """Visits a cell and judges the process that runs with it."""
+        if cell is None:
+            return tree_budget.nothing()
+        if untold := tree_budget.untold(self.run.allowed):
+            return untold
+        if unready := tree_budget.unready(cell, budgets.visit(cell)):
+            return unready
+        if cell not in self.visited:
+            trial = self.now()
+            trial.ask_all()  # what is compared with later cells must be said by this process
+            self.visited[cell] = trial
+        return judge(self.visited[cell])
+
+    def same_tokens(self, cell: str) -> Judgement:
+        """The cell against the first one that was visited."""
+        first = next(iter(self.visited))
+        mine, theirs = self.visited[cell], self.visited[first]
+        if cell == first:
+            return passed(f"budget {cell} is the first one: the others are compared with it")
+        found = tree_text.same_tokens(mine.alone, theirs.alone, first, mine.grounds)
+        return found or passed(f"budget {cell} says the same as budget {first}, ties apart")
+
+    def acceptance(self, cell: str) -> Judgement:
+        """Within what the tree allows, like a real drafter's, and no less than that of smaller trees."""
+        drafted = self.visited[cell].drafted
+        within = tree_acceptance.within_bounds(drafted, None, self.depth)
+        if within.outcome != "pass":
+            return within
+        known: dict[str, tuple[int, Drafted]] = {
+            each: (int(each.partition("-")[0]), whole)
+            for each, trial in self.visited.items()
+            if (whole := acceptance.together(trial.drafted))
+        }
+        varies = tree_acceptance.varies(drafted)
+        return tree_acceptance.grows(cell, known) or (varies if varies.outcome == "fail" else within)
+
+
+def _whole(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
