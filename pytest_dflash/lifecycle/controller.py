@@ -119,6 +119,7 @@ class Controller:
     _before: fingerprint.Fingerprint | None = None
     _moved: bool = False
     _renewed: float = 0.0
+    _lost: bool = False
 
     @property
     def unit(self) -> str:
@@ -250,6 +251,8 @@ class Controller:
         if found.ours:
             raise NotPutBack("; ".join(found.ours))
         self._moved, self._before, self.restored = False, None, True
+        if self._lost:  # the lock went with the lease
+            self._held = self._lost = False
 
     def close(self) -> None:
         """Puts back what is changed, gives the lock away, lets others in again. May be called twice.
@@ -282,9 +285,10 @@ class Controller:
         """Renews lease and lock when a quarter of their time is over.
 
         Raises:
-            Refused: It was too late: the host has put itself back.
+            Refused: It was too late: the host has put itself back, and what follows would be about its own flags.
         """
-        if not self._renew():
+        if self._lost or not self._renew():
+            self._lost = True
             raise Refused(f"the lease on {self.unit} ran out before it was renewed; the host was put back")
 
     def _renew(self) -> bool:

@@ -7,7 +7,6 @@ what the rehearsal's files use and refuses what it does not know rather than gue
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,9 +72,35 @@ class Loaded:
         )
 
 
+_ITEM = re.compile(
+    r"""(?P<blank>\s+) | '(?P<single>(?:\\.|[^'\\])*)' | "(?P<double>(?:\\.|[^"\\])*)" | (?P<bare>(?:\\.|[^\s'"\\])+)""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE = re.compile(r"(?P<bytes>(?:\\x[0-9a-fA-F]{2})+)|\\(?P<letter>.)", re.DOTALL)
+_LETTERS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "s": " "}
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if found["bytes"]:
+        return bytes.fromhex(found["bytes"].replace("\\x", "")).decode("utf-8", "replace")
+    return _LETTERS.get(found["letter"], found["letter"])
+
+
 def split(line: str) -> list[str]:
-    """Words by systemd's quoting, as far as it is the shell's; `%%` is a percent sign."""
-    return [word.replace("%%", "%") for word in shlex.split(line, comments=False)]
+    """Words by systemd's quoting: its escapes count within both kinds of quotes; `%%` is a percent sign."""
+    words: list[str] = []
+    apart = True
+    for item in _ITEM.finditer(line):
+        if item["blank"]:
+            apart = True
+            continue
+        text = next(each for each in (item["single"], item["double"], item["bare"]) if each is not None)
+        text = _ESCAPE.sub(_unescaped, text).replace("%%", "%")
+        if apart:
+            words.append("")
+        words[-1] += text
+        apart = False
+    return words
 
 
 def _expand(word: str, environment: Mapping[str, str]) -> str:
