@@ -93,6 +93,8 @@ VLLM_ON_CPU = {
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
     "VLLM_NO_USAGE_STATS": "1",
     "VLLM_CACHE_ROOT": "/var/cache/sglang/vllm",
+    # The first request for log-probabilities compiles a function, and a core that finds no compiler dies of it.
+    "TORCHDYNAMO_DISABLE": "1",
 }
 ON_CPU = {"SGLANG_USE_CPU_ENGINE": "1", "SGLANG_ENABLE_TORCH_COMPILE": "0", "TRITON_INTERPRET": "1"}
 
@@ -224,10 +226,7 @@ class Service:
         """It crashed and systemd started it again; the lines that look healthy are the dead process's."""
         if self.miniature:
             self.mischief('{"load_hangs": true}')
-        before = self.show("InvocationID")
-        self.kill()
-        while self.show("InvocationID") == before or self.show("SubState") != "running":
-            time.sleep(0.1)
+        self.killed_and_started_again()
         try:
             yield
         finally:
@@ -235,6 +234,13 @@ class Service:
 
     @contextlib.contextmanager
     def active_not_serving(self) -> Iterator[None]:
+    def killed_and_started_again(self) -> None:
+        """Kills it; returns when systemd has started it again, not when it serves."""
+        before = self.show("InvocationID")
+        self.kill()
+        while self.show("InvocationID") == before or self.show("SubState") != "running":
+            time.sleep(0.1)
+
         """The unit is active and its process is there, but it answers nothing: it stands still."""
         self.kill("STOP")
         try:
