@@ -267,6 +267,12 @@ class LossyAcceptance(Healthy):
 class ConstantAcceptance(Healthy):
     """A simulated acceptance: so many guesses are accepted in each step, right or wrong."""
 
+    def guesses(self, guesses: Floats, moment: Moment) -> Floats:
+        """The likeliest is taken for sure, so that the tree is deep enough."""
+        guesses = super().guesses(guesses, moment).copy()
+        guesses[np.arange(len(guesses)), guesses.argmax(axis=1)] = 0.0
+        return guesses
+
     def accepts(
         self, children: Mapping[int, int], _row: Floats, _token: int, depth: int, _moment: Moment
     ) -> int | None:

@@ -88,7 +88,8 @@ def marginals(said: Sequence[int], heard: Floats, depth: int, window: int | None
         rows[1:] = np.tensordot(first, _later()[: depth - 1, _leads_to()[state]], axes=(0, 1))
     spread = np.full((depth, tokens.SIZE), 1e-9)
     spread[:, _places()] += rows
-    logs: Floats = np.log(spread)
+    # Nothing is surer than sure: by a rounding above 0 a guess would seem likelier than the one it continues.
+    logs: Floats = np.minimum(np.log(spread), 0.0)
     return logs
 
 
