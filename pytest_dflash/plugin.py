@@ -69,6 +69,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="What is wrong with the host, in ten seconds and fifteen lines: no profile, no test, nothing changed",
     )
     add(
+        "--dflash-explain",
+        metavar="CHECK",
+        help="What a check does and why, which faults it catches and how to mend them; an area or 'list' prints names",
+    )
+    add(
+        "--dflash-print-sudoers",
+        action="store_true",
+        help="Print the sudo rules that each level of --dflash-allow needs on a host",
+    )
+    add(
         "--dflash-report-dir",
         metavar="DIR",
         help="Where report.html, junit.xml and findings.json go. Default: the ini value, else\n"
@@ -127,7 +137,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Answers the options that run no tests."""
     option = config.option
-    if "list" in option.dflash_fault or option.dflash_write_profile or option.dflash_triage:
+    told = option.dflash_explain or option.dflash_print_sudoers or "list" in option.dflash_fault
+    if told or option.dflash_write_profile or option.dflash_triage:
         from pytest_dflash import errands  # noqa: PLC0415 - as above
 
         return errands.run(config)
