@@ -3,6 +3,7 @@
 Law: a table. Its key guards by the beginning of a path: `/v1` only in 0.8.5, `/v1`, `/v2`, `/inference` and `/cohere`
 in 0.32.0; whatever begins otherwise answers anybody. The guard comes before the look at the method, so a GET of a
 route that takes POST only tells whether it is guarded (401) or not (405), and runs nothing.
+Not here: /server_info of the development routes, for which the server runs commands on its host.
 Source: entrypoints/serve/middleware/authenticate.py and the routers beside it, 0.32.0; entrypoints/openai/api_server.py,
 0.8.5.
 """
@@ -32,7 +33,6 @@ ROUTES = (
     Route("/collective_rpc", "calls any method of the workers"),
     Route("/pause", "stops all generation"),
     Route("/update_weights", "replaces the weights"),
-    Route("/server_info", "tells the whole configuration", serves=False),
     Route("/is_sleeping", "tells whether the model sleeps", serves=False),
     Route("/metrics", "tells counters", serves=False),
     Route("/load", "tells the number of requests", serves=False),
