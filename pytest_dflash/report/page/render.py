@@ -16,7 +16,7 @@ import jinja2
 
 from pytest_dflash.findings import Outcome
 from pytest_dflash.report import table, terminal
-from pytest_dflash.report.page import cards, matrix, untested
+from pytest_dflash.report.page import cards, matrix, pictures, untested
 from pytest_dflash.verdict import Verdict
 
 NODE_ID = ('<td class="col-testId">', "</td>")
@@ -41,6 +41,8 @@ def page(document: Mapping[str, Any]) -> str:
         settings=matrix.settings(findings),
         apart=matrix.hosts(findings, names) if len(names) > 1 else [],
         names=names,
+        pictures=pictures.pictures(findings, names),
+        compared=[each for each in findings if each["check"] == "throughput.compared"],
         untested=untested.reasons(findings),
         by_hand=untested.BY_HAND,
         findings=[(each, cards.title(each), cards.rows(each)) for each in findings],

@@ -1,0 +1,193 @@
+"""Small pictures as SVG: lines over an axis, and a heat map.
+
+Law: numbers in, SVG text out; every text is escaped here. Colours and light or dark are the page's style sheet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from math import floor, isfinite, log10
+
+WIDTH, HEIGHT = 420, 240
+LEFT, RIGHT, TOP, BOTTOM = 52, 12, 10, 40
+COLOURS = 6
+"""How many series the style sheet tells apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A value, with the bounds that are known of it and the floor or ceiling that it is held against."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points of one colour; `stepped` ones are marks without a line between."""
+
+    name: str
+    points: Sequence[Point]
+    marks: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One direction: values from `first` to `last` on a length of pixels from `start` to `end`."""
+
+    first: float
+    last: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """Where a value lies."""
+        return self.start + (value - self.first) / (self.last - self.first) * (self.end - self.start)
+
+    def ticks(self) -> list[float]:
+        """About five round values."""
+        step = nice((self.last - self.first) / 5)
+        count = floor(self.last / step + 1e-9) - floor(self.first / step - 1e-9)
+        values = [(floor(self.first / step) + n) * step for n in range(count + 2)]
+        return [value for value in values if self.first - 1e-9 <= value <= self.last + 1e-9]
+
+
+def nice(step: float) -> float:
+    """The next round number: 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** floor(log10(step))
+    return next(power * digit for digit in (1, 2, 5, 10) if power * digit >= step * 0.999)
+
+
+def axis(values: Sequence[float], start: float, end: float, *, from_zero: bool) -> Axis:
+    """An axis that all values fit on, with a little room above."""
+    low, high = min(values), max(values)
+    low = min(low, 0.0) if from_zero else low
+    if high <= low:
+        low, high = low - (0 if from_zero else 0.5), high + (abs(high) or 1.0) * 0.5
+    return Axis(low, high + (high - low) * 0.05 if from_zero else high, start, end)
+
+
+def label(value: float) -> str:
+    """A tick's number."""
+    return f"{value:,.0f}".replace(",", "\u202f") if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def lines(title: str, across: str, up: str, series: Sequence[Series], rule: float | None = None) -> str:
+    """A figure with lines; empty where there is nothing to draw. `rule`: a vertical line at this x."""
+    drawn = [
+        Series(s.name, [p for p in s.points if isfinite(p.x) and isfinite(p.y)], s.marks) for s in series
+    ]
+    drawn = [each for each in drawn if each.points]
+    if not drawn:
+        return ""
+    points = [point for each in drawn for point in each.points]
+    xs = [point.x for point in points] + ([rule] if rule is not None else [])
+    ys = [v for p in points for v in (p.y, p.low, p.high, p.limit) if v is not None and isfinite(v)]
+    x = axis(xs, LEFT, WIDTH - RIGHT, from_zero=False)
+    y = axis(ys, HEIGHT - BOTTOM, TOP, from_zero=True)
+    parts = [*_frame(x, y, across, up)]
+    if rule is not None:
+        parts.append(
+            f'<line class="rule" x1="{x.at(rule):.1f}" x2="{x.at(rule):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
+        )
+    for number, each in enumerate(drawn):
+        parts += _drawn(each, x, y, f"s{number % COLOURS}")
+    return _figure(title, parts, [each.name for each in drawn])
+
+
+def _drawn(series: Series, x: Axis, y: Axis, colour: str) -> list[str]:
+    places = [(x.at(p.x), y.at(p.y), p) for p in series.points]
+    path = " ".join(f"{left:.1f},{top:.1f}" for left, top, _ in places)
+    parts = [f'<polyline class="{colour}" points="{path}"/>']
+    for left, top, point in places if series.marks else ():
+        if point.low is not None or point.high is not None:
+            ends = [y.at(v) if v is not None and isfinite(v) else top for v in (point.low, point.high)]
+            parts.append(
+                f'<line class="{colour}" x1="{left:.1f}" x2="{left:.1f}" y1="{ends[0]:.1f}" y2="{ends[1]:.1f}"/>'
+            )
+        if point.limit is not None:
+            at = y.at(point.limit)
+            parts.append(
+                f'<line class="limit" x1="{left - 9:.1f}" x2="{left + 9:.1f}" y1="{at:.1f}" y2="{at:.1f}"/>'
+            )
+        told = escape(f"{series.name}: {label(point.y)} at {label(point.x)}")
+        parts.append(
+            f'<circle class="{colour}" cx="{left:.1f}" cy="{top:.1f}" r="3"><title>{told}</title></circle>'
+        )
+    return parts
+
+
+def _frame(x: Axis, y: Axis, across: str, up: str) -> list[str]:
+    bottom = HEIGHT - BOTTOM
+    parts = []
+    for value in y.ticks():
+        at = y.at(value)
+        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
+        parts.append(f'<text x="{LEFT - 5}" y="{at + 4:.1f}" text-anchor="end">{label(value)}</text>')
+    parts += [
+        f'<text x="{x.at(value):.1f}" y="{bottom + 15}" text-anchor="middle">{label(value)}</text>'
+        for value in x.ticks()
+    ]
+    parts.append(
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">{escape(across)}</text>'
+    )
+    parts.append(
+        f'<text transform="translate(11,{(TOP + bottom) / 2}) rotate(-90)" text-anchor="middle">{escape(up)}</text>'
+    )
+    return parts
+
+
+def heat(
+    title: str,
+    across: Sequence[str],
+    up: Sequence[str],
+    values: Sequence[Sequence[float | None]],
+    names: tuple[str, str],
+) -> str:
+    """A heat map: `values[row][column]`; a cell that was not measured is empty. `names`: of the columns, of the rows."""
+    known = [value for row in values for value in row if value is not None and isfinite(value)]
+    if not known:
+        return ""
+    low, high = min(known), max(known)
+    wide, tall = (WIDTH - LEFT - RIGHT) / len(across), (HEIGHT - TOP - BOTTOM) / len(up)
+    parts = []
+    for r, row in enumerate(values):
+        middle = TOP + r * tall + tall / 2
+        parts.append(f'<text x="{LEFT - 5}" y="{middle + 4:.1f}" text-anchor="end">{escape(up[r])}</text>')
+        for c, value in enumerate(row):
+            if value is None or not isfinite(value):
+                continue
+            strength = 0.1 + 0.8 * ((value - low) / (high - low) if high > low else 0.5)
+            left = LEFT + c * wide
+            place = f'x="{left:.1f}" y="{TOP + r * tall:.1f}" width="{wide - 1:.1f}" height="{tall - 1:.1f}"'
+            parts.append(f'<rect class="heat" {place} fill-opacity="{strength:.2f}"/>')
+            parts.append(
+                f'<text x="{left + wide / 2:.1f}" y="{middle + 4:.1f}" text-anchor="middle">{label(value)}</text>'
+            )
+    for c, name in enumerate(across):
+        parts.append(
+            f'<text x="{LEFT + c * wide + wide / 2:.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{escape(name)}</text>'
+        )
+    parts.append(
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">{escape(names[0])}</text>'
+    )
+    parts.append(
+        f'<text transform="translate(11,{HEIGHT / 2 - 20}) rotate(-90)" text-anchor="middle">{escape(names[1])}</text>'
+    )
+    return _figure(title, parts, [])
+
+
+def _figure(title: str, parts: Sequence[str], names: Sequence[str]) -> str:
+    legend = "".join(
+        f'<span class="key k{n % COLOURS}">{escape(name)}</span> ' for n, name in enumerate(names)
+    )
+    told = f'<p class="quiet">{legend}</p>' if len(names) > 1 else ""
+    return (
+        f"<figure><figcaption>{escape(title)}</figcaption>"
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">{"".join(parts)}</svg>{told}</figure>'
+    )

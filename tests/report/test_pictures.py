@@ -1,0 +1,116 @@
+"""Pictures: drawn from the numbers that are there, well-formed, and never an error."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_dflash.report.page import charts, pictures
+from pytest_dflash.report.page.charts import Axis, Point, Series
+
+NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(10**12), 10**12)
+
+
+def finding(
+    check: str, param: str | None = None, *, measures: dict[str, Any] | None = None, **series: Any
+) -> dict[str, Any]:
+    return {"check": check, "param": param, "host": "gpu1", "measures": measures or {}, "series": series}
+
+
+def drawn(*findings: dict[str, Any]) -> str:
+    made = "".join(pictures.pictures(findings, ["gpu1"]))
+    ET.fromstring(f"<all>{made}</all>")
+    return made
+
+
+def rate(concurrency: int, value: float, **more: Any) -> dict[str, Any]:
+    measures = {
+        "concurrency": concurrency,
+        "output_tokens_per_s": value,
+        "output_tokens_per_s_floor": 60.0,
+    } | more
+    return finding("throughput.total_rate", f"load {concurrency}", measures=measures, **{"class": "prose"})
+
+
+def test_the_rate_is_drawn_over_concurrency_with_its_floor_and_bounds() -> None:
+    page = drawn(rate(8, 400.0, output_tokens_per_s_low=380.0, output_tokens_per_s_high=420.0), rate(1, 64.0))
+    assert "Output rate, all requests" in page
+    assert page.count("<circle") == 2
+    assert page.count('class="limit"') == 2
+    assert "prose: 64 at 1" in page
+
+
+def test_each_kind_of_curve_becomes_a_figure() -> None:
+    page = drawn(
+        finding(
+            "throughput.ttft", "chat", measures={"concurrency": 1, "ttft_ms": 80.0}, ttft_ms=[70, 80, 95]
+        ),
+        finding("throughput.acceptance", "chat", accepted_at=[0.9, 0.6, 0.3]),
+        finding(
+            "throughput.context",
+            points=[
+                {"context_tokens": 1024, "accept_length": 4.1},
+                {"context_tokens": 8192, "accept_length": 2.0},
+            ],
+            window_tokens=2048,
+        ),
+        finding(
+            "throughput.host_under_load",
+            "GPU-1",
+            at_s=[0, 1, 2],
+            power_w=[90, None, 580],
+            clock_sm_mhz=[1, 2, 3],
+        ),
+        finding("tree.acceptance_per_budget", "3", measures={"accept_length": 2.1}),
+        finding("tree.acceptance_per_budget", "7", measures={"accept_length": 2.9}),
+        finding("tree.lossless", margins=[0.01, 0.3]),
+    )
+    for title in (
+        "Time to first token",
+        "by share of requests",
+        "accepted drafts by depth",
+        "Accept length over context",
+        "Power under load",
+        "Clocks under load",
+        "Accept length by budget",
+        "Divergence margins",
+    ):
+        assert title in page
+    assert 'class="rule"' in page
+
+
+def test_budgets_with_topk_become_a_heat_map() -> None:
+    cells = [("3", "1", 2.0), ("7", "1", 2.4), ("3", "4", 2.2)]
+    page = drawn(
+        *(
+            finding("tree.acceptance_per_budget", f"{b}-topk{k}", measures={"accept_length": v})
+            for b, k, v in cells
+        )
+    )
+    assert "Accept length by budget and top-k" in page
+    assert page.count('class="heat"') == 3
+
+
+def test_nothing_is_drawn_of_nothing() -> None:
+    assert drawn(finding("throughput.total_rate"), finding("gpu.count")) == ""
+
+
+def test_hostile_names_are_text() -> None:
+    assert "<script>" not in drawn(finding("throughput.acceptance", "<script>", accepted_at=[1, 2]))
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), max_size=8))
+def test_any_numbers_make_a_figure_or_none(values: list[tuple[float, float, float]]) -> None:
+    series = [Series("<&", [Point(float(x), float(y), float(low)) for x, y, low in values])]
+    figure = charts.lines("t", "x", "y", series)
+    assert not figure or ET.fromstring(figure).tag == "figure"
+    assert "nan" not in figure
+    assert "inf" not in figure
+
+
+def test_ticks_are_round_and_within_the_axis() -> None:
+    assert Axis(0, 420, 0, 1).ticks() == [0, 100, 200, 300, 400]
+    assert Axis(1, 64, 0, 1).ticks() == [20, 40, 60]
