@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pytest_dflash.engines.dialect import Settings
 from pytest_dflash.engines.literals import printed
-from pytest_dflash.engines.vllm import flags, json_flags
+from pytest_dflash.engines.vllm import attention, flags, json_flags
 from pytest_dflash.engines.vllm.log_lines import ARGS, CORE, READY, Said, spoken
 from pytest_dflash.facts.journal import Journal
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
@@ -89,6 +89,8 @@ def args_log(journal: Journal) -> Reading[Settings]:
             if core[0].entry.pid
             else ", and the engine core"
         )
+    if used := attention.backend(after):
+        values[attention.SETTING] = used[0]
     return Value(Settings(values, where, spelled, whole), where)
 
 

@@ -160,6 +160,54 @@ def test_progress_is_told(line: str, words: str) -> None:
     assert VLLM.progress(of(args, f"(EngineCore pid=9) INFO 11-29 16:08:00 [x.py:1] {line}")) == words
 
 
+ASKED = "(APIServer pid=7) INFO 11-29 16:08:00 [x.py:1] non-default args: {'attention_backend': 'FLASHINFER'}"
+
+
+@pytest.mark.parametrize(
+    "line,name",
+    [
+        (
+            "Using FLASH_ATTN attention backend out of potential backends: ['FLASH_ATTN', 'FLASHINFER'].",
+            "FLASH_ATTN",
+        ),
+        ("Using TRITON_ATTN attention backend out of potential backends: ('TRITON_ATTN',).", "TRITON_ATTN"),
+        ("Using ROCM_ATTN backend out of potential backends: ['ROCM_ATTN'].", "ROCM_ATTN"),
+        ("Using AttentionBackendEnum.FLASHINFER backend.", "FLASHINFER"),
+        ("Using CPU_MLA backend.", "CPU_MLA"),
+        ("Using ROCM_AITER_FA backend (selected via --attention-backend).", "ROCM_AITER_FA"),
+        ("Using Flash Attention backend on V1 engine.", "FLASH_ATTN"),
+        ("Using Triton backend on V1 engine.", "TRITON_ATTN"),
+        ("Using Triton MLA backend on V1 engine.", "TRITON_MLA"),
+        ("Using FlashInfer backend on V1 engine.", "FLASHINFER"),
+        ("Using Torch SDPA backend.", "TORCH_SDPA"),
+    ],
+)
+def test_the_attention_backend_in_use_is_read_in_all_wordings(line: str, name: str) -> None:
+    said = f"(Worker_TP0 pid=9) INFO 11-29 16:08:00 [cuda.py:482] {line}"
+    assert values(VLLM.args_log(of(ASKED, said)))["attention-backend"] == name
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Using backend AttentionBackendEnum.TORCH_SDPA for vit attention",
+        "Using Flash Attention backend for ViT model.",
+        "Using FLASH_ATTN MLA prefill backend.",
+        "Using 'MARLIN' WNA16 MoE backend.",
+        "Reset SSM cache type to float32 for accelerated GDN mamba backend 'none'.",
+    ],
+)
+def test_backends_of_other_things_are_not_taken_for_it(line: str) -> None:
+    said = f"(Worker_TP0 pid=9) INFO 11-29 16:08:00 [cuda.py:482] {line}"
+    assert values(VLLM.args_log(of(ASKED, said)))["attention-backend"] == "FLASHINFER"
+
+
+def test_a_backend_that_was_replaced_is_no_legal_rewrite() -> None:
+    assert not VLLM.is_rewrite("attention-backend", "FLASHINFER", "TRITON_ATTN", {})
+    assert VLLM.is_rewrite("attention-backend", None, "TRITON_ATTN", {})
+    assert VLLM.same("attention-backend", "flash_attn", "FLASH_ATTN")
+
+
 def test_a_core_that_was_killed_is_told_although_the_server_ends_in_order() -> None:
     log = recorded("core-killed")
     assert VLLM.progress(log) == "the engine core died"
