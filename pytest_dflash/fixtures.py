@@ -20,8 +20,9 @@ from pytest_dflash.host_run import RUNS, HostRun
 from pytest_dflash.lifecycle.changing import Budgets, Changed
 from pytest_dflash.lifecycle.controller import Restart
 from pytest_dflash.lifecycle.flagline import Changes
+from pytest_dflash.load.long_prompts import LongPrompts
 from pytest_dflash.load.measuring import Loads
-from pytest_dflash.loading import loads_of
+from pytest_dflash.loading import loads_of, long_prompts_of
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.trials import Trials
 from pytest_dflash.witness.chain import Chain
@@ -111,3 +112,9 @@ def trials(host_run: HostRun) -> Trials:
 def trial(trials: Trials) -> Trial:
     """The trial of the process that runs now."""
     return trials.now()
+
+
+@pytest.fixture(scope="session")
+def long_prompts(host_run: HostRun) -> LongPrompts:
+    """Prompts of several lengths, and the same long prompt twice, sent when they are first asked for."""
+    return long_prompts_of(host_run)

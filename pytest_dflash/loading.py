@@ -7,12 +7,16 @@ between makes another process.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pytest_dflash.engines.dialect import Decode
 from pytest_dflash.engines.scoring import Drafting
 from pytest_dflash.errors import EndpointError
-from pytest_dflash.facts.reading import Reading, Silent
+from pytest_dflash.facts.journal import JOURNAL
+from pytest_dflash.facts.reading import Reading, Silent, Value
+from pytest_dflash.findings import Json
+from pytest_dflash.load.long_prompts import LongPrompts
 from pytest_dflash.load.measuring import Loads
 from pytest_dflash.load.sampling import SAMPLED
 
@@ -50,6 +54,50 @@ def counters(run: HostRun) -> Reading[Drafting]:
         return Silent(f"GET {path} answered {answer.status}", f"GET {path}")
     found: Reading[Drafting] = scoring.counters(answer.text)
     return found
+
+
+def long_prompts_of(run: HostRun) -> LongPrompts:
+    """Long prompts for this host; none is sent yet."""
+    return LongPrompts(
+        door=lambda: run.service.client.door(),  # noqa: PLW0108 - a restart makes another service
+        counters=lambda: counters(run),
+        run=uuid.uuid4().hex[:8],
+        limit=context_limit(run),
+        tell=passing(run.tell),
+    )
+
+
+def told_settings(run: HostRun) -> Mapping[str, Json]:
+    """What the engine tells of its settings over HTTP; nothing where it does not."""
+    found = run.dialect.from_info(run.info.value) if isinstance(run.info, Value) else run.info
+    settings: Mapping[str, Json] = found.value.values if isinstance(found, Value) else {}
+    return settings
+
+
+def prefix_cache_set(run: HostRun) -> bool | None:
+    """Whether the engine is set to keep prompts that it has read; None where nothing tells."""
+    settings = {**run.chain.context, **told_settings(run)}
+    off, on = settings.get("disable-radix-cache"), settings.get("enable-prefix-caching")
+    if isinstance(off, bool):
+        return not off
+    return on if isinstance(on, bool) else None
+
+
+def context_limit(run: HostRun) -> int | None:
+    """The longest context that the engine takes, by its own account."""
+    limit: int | None = run.dialect.scoring().bounds(told_settings(run)).context
+    return limit
+
+
+def decode_lines(run: HostRun) -> Reading[Sequence[Decode]]:
+    """The engine's decode lines since the host was read: those of the loads."""
+    known = run.facts.journal
+    before = known.value.entries[-1].realtime_us if isinstance(known, Value) and known.value.entries else 0
+    journal = run.collector.collect((JOURNAL,), passive=False).reading(JOURNAL)
+    if not isinstance(journal, Value):
+        return journal
+    lines = run.dialect.decode_lines(journal.value)
+    return Value(tuple(line for line in lines if line.at_us > before), journal.where)
 
 
 def passing(tell: Callable[[str], None]) -> Callable[[str], None]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pytest_dflash.checks import check
-from pytest_dflash.findings import Judgement
+from pytest_dflash.findings import Judgement, not_applicable
+from pytest_dflash.host_run import HostRun
 from pytest_dflash.load import floors
+from pytest_dflash.load.long_prompts import NEW_TOKENS, REQUESTS, LongPrompts, lengths_of
 from pytest_dflash.load.measuring import Loads
+from pytest_dflash.loading import decode_lines, prefix_cache_set
 from pytest_dflash.profile.schema import Profile
-from pytest_dflash.rules import throughput, under_load
+from pytest_dflash.rules import graphs, throughput, under_load
+from pytest_dflash.rules import long_prompts as longer
 
 
 @check("throughput.errors", level="load", per="load")
@@ -53,3 +57,30 @@ def test_speculation_pays_at_this_load(loads: Loads, load: str | None) -> Judgem
 @check("throughput.host_under_load", level="load")
 def test_the_host_is_sound_while_it_works(loads: Loads, profile: Profile) -> list[Judgement]:
     return under_load.host_under_load(loads.all(), profile.gpu)
+
+
+@check("throughput.cuda_graphs", level="load")
+def test_decode_runs_as_cuda_graphs(loads: Loads, host_run: HostRun, profile: Profile) -> Judgement:
+    if not loads.all():
+        return not_applicable("no load of the profile was measured, so that nothing tells of CUDA graphs")
+    return graphs.cuda_graphs(decode_lines(host_run), any(profile.flags.get(flag) for flag in graphs.OFF))
+
+
+@check("throughput.context", level="load", requests=3 * (REQUESTS + 2), tokens=3 * REQUESTS * NEW_TOKENS)
+def test_long_prompts_keep_acceptance_and_step_time(long_prompts: LongPrompts, profile: Profile) -> Judgement:
+    lengths = lengths_of(profile.context, profile.window.tokens, long_prompts.limit)
+    points = long_prompts.points(lengths) if len(lengths) > 1 else ()
+    return longer.context(points, profile.context, profile.window.tokens)
+
+
+@check("throughput.prefix_cache", level="load", requests=10, tokens=80)
+def test_a_prompt_that_was_read_is_not_read_again(
+    long_prompts: LongPrompts, host_run: HostRun, profile: Profile
+) -> Judgement:
+    wanted = profile.context.prefix_cache
+    wanted = prefix_cache_set(host_run) if wanted is None else wanted
+    if wanted is None:
+        return not_applicable(
+            "the engine does not tell whether it has a prefix cache: say so in [context] prefix_cache"
+        )
+    return longer.prefix_cache(long_prompts.reuse(), on=wanted)
