@@ -35,7 +35,8 @@ class SelfTest:
         ttft_error_mean_s: Reported minus true; of the p99 likewise.
         tpot_error: Relative. rate_error: of the output tokens per second, relative.
         cpu_s_per_1000: CPU seconds of this side for 1,000 tokens.
-        late_s: How late the truth server was at most: it spoils no truth, but tells of a busy machine.
+        late_s: How late the truth server was at most: beyond some 30 ms its own stamps say little.
+        busy: What the client noticed of its own slowness.
     """
 
     concurrency: int
@@ -46,6 +47,7 @@ class SelfTest:
     rate_error: float
     cpu_s_per_1000: float
     late_s: float
+    busy: str | None = None
 
     def unfit(self) -> str | None:
         """Why this machine cannot measure now, in a sentence; None when it can."""
@@ -118,6 +120,7 @@ def compared(found: PhaseResult, truths: Sequence[Mapping[str, Any]]) -> SelfTes
         rate_error=_rate(repeat.answered) * took / tokens - 1,
         cpu_s_per_1000=1000 * cpu_s / tokens,
         late_s=max(truth["late_s"] for truth in truths),
+        busy=repeat.instrument.bottleneck(),
     )
 
 

@@ -22,9 +22,9 @@ from pytest_dflash.load.instrument import Instrument, instrument
 from pytest_dflash.load.records import Failure
 from pytest_dflash.load.transport import Connection, clock, connect
 
-PROBE_S = 0.01
+PROBE_S = 0.04
 """How often the loop is asked whether it is late."""
-WATCH_EVERY = 25
+WATCH_EVERY = 6
 """Probes between two looks at deadline and abort: four looks a second."""
 
 Watch = Callable[["Wave"], str | None]
@@ -68,6 +68,7 @@ class Wave:
             with undisturbed():
                 await self._loop()
         finally:
+            self.begin_no_more()
             for connection in self.open.values():
                 connection.close()
             await asyncio.sleep(0)  # the loop closes what was aborted in its next round
@@ -77,11 +78,15 @@ class Wave:
         cpu, self.began_at_s = time.thread_time(), clock()
         for stream in range(self._busy):
             self._next(stream, self.began_at_s)
-        await self._idle.wait()
-        self.ended_at_s, self._cpu_s = clock(), time.thread_time() - cpu
-        prober.cancel()
-        with suppress(asyncio.CancelledError):
-            await prober
+        idle = asyncio.create_task(self._idle.wait())
+        try:
+            await asyncio.wait({idle, prober}, return_when=asyncio.FIRST_COMPLETED)
+            self.ended_at_s, self._cpu_s = clock(), time.thread_time() - cpu
+            if prober.done():
+                prober.result()  # raises what `watch` raised: whoever watches is not to be left in the dark
+        finally:
+            idle.cancel()
+            prober.cancel()
 
     def begin_no_more(self) -> None:
         """Requests that were not written are given up; those in flight may end."""
@@ -148,6 +153,8 @@ class Wave:
         except OSError as error:
             exchange.lost, exchange.why = Failure.UNREACHABLE, f"no connection: {error.strerror or error}"
         except asyncio.CancelledError:
+            if not self.stopped:
+                raise
             exchange.lost, exchange.why = Failure.STOPPED, self.stopped
         else:
             exchange.connect_s = clock() - begun

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -31,8 +34,8 @@ CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n"
 GOOD = CHUNKED + b"\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(EVENTS), EVENTS)
 CLOSING = CHUNKED + b"connection: close\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(EVENTS), EVENTS)
 
-Answer = Callable[[int, bytes], bytes | None]
-"""Number of the request over all, the request -> what is sent; None: the connection is closed."""
+Answer = Callable[[int, int], bytes | None]
+"""Number of the request over all, and over its connection -> what is sent; None: the connection is closed."""
 
 
 def plan(**changes: Any) -> Plan:
@@ -75,6 +78,7 @@ class Scripted:
             self.threads[-1].start()
 
     def serve(self, connection: socket.socket) -> None:
+        mine = 0
         try:
             if self.context:
                 connection = self.context.wrap_socket(connection, server_side=True)
@@ -95,8 +99,8 @@ class Scripted:
                 if not blank or len(body) < length:
                     continue
                 self.asked.append(raw)
-                raw = b""
-                said = self.answer(len(self.asked) - 1, self.asked[-1])
+                raw, mine = b"", mine + 1
+                said = self.answer(len(self.asked) - 1, mine - 1)
                 if said is None:
                     return
                 connection.sendall(said)
@@ -245,17 +249,20 @@ def test_a_server_that_closes_after_each_answer_is_met_anew() -> None:
 
 
 def test_a_connection_that_was_closed_under_a_request_is_no_failure() -> None:
-    served: dict[bytes, int] = {}
+    closed: list[int] = []
 
-    def answer(_: int, request: bytes) -> bytes | None:
-        # The second request over a connection meets a closed one, as after an idle time.
-        served[request] = served.get(request, 0) + 1
-        return None if sum(served.values()) == 5 else GOOD
+    def answer(number: int, mine: int) -> bytes | None:
+        # One request meets a connection that was used before and is being closed.
+        if mine == 1 and not closed:
+            closed.append(number)
+            return None
+        return GOOD
 
-    with scripted(answer) as (url, _):
+    with scripted(answer) as (url, server):
         found = carried_out(url, plan())
+        assert len(server.asked) == 8
+    assert closed
     assert not found.failed
-    assert sum(served.values()) == 8
 
 
 def test_a_server_that_dies_is_told_by_its_last_requests() -> None:
@@ -302,6 +309,40 @@ def test_progress_tells_how_far_the_load_is(truth: str) -> None:
     assert [each.begun for each in told] == sorted(each.begun for each in told)
 
 
+def test_what_a_watcher_raises_ends_the_load_and_is_not_lost(truth: str) -> None:
+    def progress(_: Progress) -> None:
+        raise RuntimeError("the terminal is gone")
+
+    with pytest.raises(RuntimeError, match="the terminal is gone"):
+        carried_out(truth, plan(output_tokens=400), "plain", progress=progress)
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_load_without_a_trace() -> None:
+    code = (
+        "import sys; from pytest_dflash.endpoint.client import Client; from pytest_dflash.load.plan import Plan\n"
+        "from pytest_dflash.load.runner import run\n"
+        "plan = Plan(text_class='prose', concurrency=4, prompt_tokens=40, output_tokens=3000)\n"
+        "door = Client(sys.argv[1], served_model='plain').door()\n"
+        "tell = lambda seen: print(seen.repeat, flush=True)\n"
+        "try: run(door, plan, decided=lambda _: False, progress=tell)\n"
+        "except KeyboardInterrupt: print('stopped')\n"
+    )
+    with truth_server() as url:
+        command = [sys.executable, "-W", "error", "-c", code, url]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(command, **pipes) as process:  # type: ignore[call-overload] # one dict for both
+            try:
+                while process.stdout.readline().strip() != "0":
+                    assert process.poll() is None
+                process.send_signal(signal.SIGINT)
+                said, complained = process.communicate(timeout=60)
+            finally:
+                process.kill()
+    assert said.splitlines()[-1] == "stopped"
+    assert complained == ""
+
+
 def test_a_service_that_refuses_is_an_error_with_its_words() -> None:
     with (
         scripted(lambda _, __: b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n") as (url, _),
@@ -344,8 +385,13 @@ def test_a_load_goes_over_tls_with_the_profiles_own_authority() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("concurrency, scenario", [(1, "plain"), (16, "spec"), (64, "plain")])
 def test_the_instrument_is_right_about_a_server_of_known_timing(concurrency: int, scenario: str) -> None:
-    found = self_test(concurrency, scenario)
-    # On a machine that is busy with other things; alone it is ten times better: docs/measuring.md.
-    assert abs(found.ttft_error_mean_s) < 0.050
-    assert abs(found.tpot_error) < 0.05
-    assert abs(found.rate_error) < 0.05
+    """Or says that it is not: on a machine that is busy with other things it is given some more tries."""
+    for _ in range(5):
+        found = self_test(concurrency, scenario)
+        if found.late_s < 0.03 and found.busy is None:
+            # Left alone it is ten times better: docs/measuring.md.
+            assert abs(found.ttft_error_mean_s) < 0.010
+            assert abs(found.tpot_error) < 0.02
+            assert abs(found.rate_error) < 0.02
+            return
+    pytest.skip("this machine is too busy to time anything")
