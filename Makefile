@@ -6,7 +6,7 @@ PYTEST = .venv/bin/pytest
 WORKERS = auto --maxprocesses=8
 
 .DEFAULT_GOAL = help
-.PHONY: help venv rehearsal test slow lint format types imports wheel engines tree realhost clean
+.PHONY: help venv rehearsal test slow lint format types imports wheel browser engines tree realhost clean
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -18,10 +18,10 @@ rehearsal: venv ## the acceptance run against the embedded stand-in host
 	$(PYTEST) --host=rehearsal suites/
 
 test: venv ## the project's own tests: no root, no engine, no network
-	$(PYTEST) -q -m "not realhost and not slow" -n $(WORKERS)
+	$(PYTEST) -q -m "not realhost and not slow and not browser" -n $(WORKERS)
 
 slow: venv ## the tests that take seconds each
-	$(PYTEST) -q -m "slow and not realhost" -n $(WORKERS)
+	$(PYTEST) -q -m "slow and not realhost and not browser" -n $(WORKERS)
 
 lint: venv ## ruff: rules and format
 	.venv/bin/ruff check .
@@ -42,6 +42,9 @@ wheel: venv ## the wheel, tested away from the source tree
 
 engines: venv ## a real SGLang and a real vLLM on the CPU, into the cache (3.5 GB, four minutes)
 	tests/realhost/engines/make.sh
+
+browser: venv ## report.html in a real Chromium (apt: chromium chromium-driver)
+	DFLASH_BROWSER=required $(PYTEST) -q -m browser
 
 tree: venv ## the Debian tree of the real host, into the cache (root, half a minute)
 	.venv/bin/python -m tests.realhost.tree

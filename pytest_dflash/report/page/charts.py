@@ -12,6 +12,8 @@ from math import floor, isfinite, log10
 
 WIDTH, HEIGHT = 420, 240
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 10, 40
+LARGEST, SMALLEST = 1e15, 1e-9
+"""Beyond these a number is no measure of ours, and a span is none."""
 COLOURS = 6
 """How many series the style sheet tells apart."""
 
@@ -57,6 +59,11 @@ class Axis:
         return [value for value in values if self.first - 1e-9 <= value <= self.last + 1e-9]
 
 
+def measured(value: float | None) -> bool:
+    """Whether this is a number that can be drawn."""
+    return value is not None and isfinite(value) and abs(value) < LARGEST
+
+
 def nice(step: float) -> float:
     """The next round number: 1, 2 or 5 times a power of ten."""
     power = 10.0 ** floor(log10(step))
@@ -67,7 +74,7 @@ def axis(values: Sequence[float], start: float, end: float, *, from_zero: bool) 
     """An axis that all values fit on, with a little room above."""
     low, high = min(values), max(values)
     low = min(low, 0.0) if from_zero else low
-    if high <= low:
+    if high - low < SMALLEST:
         low, high = low - (0 if from_zero else 0.5), high + (abs(high) or 1.0) * 0.5
     return Axis(low, high + (high - low) * 0.05 if from_zero else high, start, end)
 
@@ -80,14 +87,14 @@ def label(value: float) -> str:
 def lines(title: str, across: str, up: str, series: Sequence[Series], rule: float | None = None) -> str:
     """A figure with lines; empty where there is nothing to draw. `rule`: a vertical line at this x."""
     drawn = [
-        Series(s.name, [p for p in s.points if isfinite(p.x) and isfinite(p.y)], s.marks) for s in series
+        Series(s.name, [p for p in s.points if measured(p.x) and measured(p.y)], s.marks) for s in series
     ]
     drawn = [each for each in drawn if each.points]
     if not drawn:
         return ""
     points = [point for each in drawn for point in each.points]
     xs = [point.x for point in points] + ([rule] if rule is not None else [])
-    ys = [v for p in points for v in (p.y, p.low, p.high, p.limit) if v is not None and isfinite(v)]
+    ys = [v for p in points for v in (p.y, p.low, p.high, p.limit) if v is not None and measured(v)]
     x = axis(xs, LEFT, WIDTH - RIGHT, from_zero=False)
     y = axis(ys, HEIGHT - BOTTOM, TOP, from_zero=True)
     parts = [*_frame(x, y, across, up)]
@@ -106,11 +113,11 @@ def _drawn(series: Series, x: Axis, y: Axis, colour: str) -> list[str]:
     parts = [f'<polyline class="{colour}" points="{path}"/>']
     for left, top, point in places if series.marks else ():
         if point.low is not None or point.high is not None:
-            ends = [y.at(v) if v is not None and isfinite(v) else top for v in (point.low, point.high)]
+            ends = [y.at(v) if v is not None and measured(v) else top for v in (point.low, point.high)]
             parts.append(
                 f'<line class="{colour}" x1="{left:.1f}" x2="{left:.1f}" y1="{ends[0]:.1f}" y2="{ends[1]:.1f}"/>'
             )
-        if point.limit is not None:
+        if point.limit is not None and measured(point.limit):
             at = y.at(point.limit)
             parts.append(
                 f'<line class="limit" x1="{left - 9:.1f}" x2="{left + 9:.1f}" y1="{at:.1f}" y2="{at:.1f}"/>'
@@ -150,7 +157,7 @@ def heat(
     names: tuple[str, str],
 ) -> str:
     """A heat map: `values[row][column]`; a cell that was not measured is empty. `names`: of the columns, of the rows."""
-    known = [value for row in values for value in row if value is not None and isfinite(value)]
+    known = [value for row in values for value in row if value is not None and measured(value)]
     if not known:
         return ""
     low, high = min(known), max(known)
@@ -160,7 +167,7 @@ def heat(
         middle = TOP + r * tall + tall / 2
         parts.append(f'<text x="{LEFT - 5}" y="{middle + 4:.1f}" text-anchor="end">{escape(up[r])}</text>')
         for c, value in enumerate(row):
-            if value is None or not isfinite(value):
+            if value is None or not measured(value):
                 continue
             strength = 0.1 + 0.8 * ((value - low) / (high - low) if high > low else 0.5)
             left = LEFT + c * wide

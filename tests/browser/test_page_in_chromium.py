@@ -1,0 +1,198 @@
+"""report.html in a real Chromium: no error in its console, everything there, filters that filter, text that stays text."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_dflash.findings import Outcome
+from pytest_dflash.report.page import render
+from tests.report.test_page import HOSTILE, document, evidence, finding
+from tests.report.test_pictures import rate
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+REQUIRED = os.environ.get("DFLASH_BROWSER") == "required"
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not (CHROMIUM and DRIVER) and not REQUIRED,
+        reason="Debian's chromium and chromium-driver are not installed",
+    ),
+    # Selenium leaves sockets of its driver to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+SECTIONS = ("verdict", "wrong", "settings", "side-by-side", "measured", "untested", "checks")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from selenium import webdriver  # noqa: PLC0415 - only where a browser is
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM or "chromium"
+    for word in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--window-size=1280,900",
+    ):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    made = webdriver.Chrome(options, webdriver.ChromeService(DRIVER or "chromedriver"))
+    yield made
+    made.quit()
+
+
+def whole() -> str:
+    """A page with every section, two hosts, and a host that sends markup."""
+    lost = finding(
+        "flags.in_force",
+        "fail",
+        param="tp-size",
+        expected=8,
+        summary="tp-size drifted",
+        cause="a reload was forgotten",
+        remedy="restart it",
+        evidence=[evidence("unit_file", 8), evidence("server_info", 4, differs=True)],
+    )
+    hostile = finding(
+        "gpu.name", "fail", param=HOSTILE, summary=HOSTILE, cause=HOSTILE, evidence=[evidence("x", HOSTILE)]
+    )
+    hosts = [{"name": name, "unit": "e.service", "engine": "sglang"} for name in ("gpu1", "gpu2")]
+    more = [finding("gpu.ecc"), finding("gpu.ecc", "unproven", host="gpu2"), finding("host.xid", "not_run")]
+    speed = [
+        finding(
+            "throughput.total_rate",
+            **{k: v for k, v in rate(n, 60.0 * n).items() if k in ("measures", "series")},
+        )
+        for n in (1, 8)
+    ]
+    return render.page(document(lost, hostile, *more, *speed, hosts=hosts))
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The page, opened."""
+    path: Path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"></head><body>{whole()}</body></html>'
+    )
+    browser.get(path.as_uri())
+    return browser
+
+
+def shown(page: Any) -> list[Any]:
+    return [row for row in page.find_elements("css selector", "#all-checks tbody tr") if row.is_displayed()]
+
+
+def choose(page: Any, name: str, position: int) -> None:
+    """Chooses an option as a person with a keyboard does."""
+    field = page.find_element("id", name)
+    field.send_keys("\ue011")  # Home
+    for _ in range(position):
+        field.send_keys("\ue015")  # down
+
+
+def test_the_console_stays_empty(page: Any) -> None:
+    assert [entry for entry in page.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
+
+
+def test_all_sections_are_there(page: Any) -> None:
+    for name in SECTIONS:
+        assert page.find_element("id", name).is_displayed(), name
+    assert page.find_elements("css selector", "#measured svg circle")
+
+
+def test_the_first_screen_has_verdict_hosts_and_the_first_failure(page: Any) -> None:
+    page.execute_script("scrollTo(0, 0)")
+    height = page.execute_script("return innerHeight")
+    for selector in ("#verdict h2", ".counts", ".next", ".host", "#wrong h2", "#wrong-1 h3"):
+        bottom = page.execute_script(
+            "return arguments[0].getBoundingClientRect().bottom", page.find_element("css selector", selector)
+        )
+        assert bottom < height, f"{selector} ends at {bottom} of {height}"
+
+
+def test_filters_leave_what_was_asked_for(page: Any) -> None:
+    every = len(shown(page))
+    text = page.find_element("id", "filter-text")
+    text.send_keys("tp-size")
+    assert len(shown(page)) == 1
+    assert page.find_element("id", "filter-count").text == f"1 of {every}"
+    text.clear()
+    text.send_keys(" ")
+    choose(page, "filter-outcome", 1 + list(Outcome).index(Outcome.UNPROVEN))
+    assert [row.find_element("class name", "name").text for row in shown(page)] == ["gpu.ecc"]
+    choose(page, "filter-outcome", 0)
+    choose(page, "filter-host", 2)
+    assert len(shown(page)) == 1
+    choose(page, "filter-host", 0)
+    assert len(shown(page)) == every
+
+
+def test_a_chip_filters_by_its_outcome(page: Any) -> None:
+    page.execute_script("scrollTo(0, 0)")
+    page.find_element("css selector", ".counts .chip.fail").click()
+    assert {row.get_attribute("data-outcome") for row in shown(page)} == {"fail"}
+    choose(page, "filter-outcome", 0)
+
+
+def test_columns_sort_by_keyboard(page: Any) -> None:
+    button = page.find_element("css selector", "#all-checks th:nth-child(2) button")
+    button.send_keys("\ue007")
+    names = [row.find_element("class name", "name").text for row in shown(page)]
+    assert names == sorted(names, key=str.lower)
+    button.send_keys("\ue007")
+    again = [row.find_element("class name", "name").text for row in shown(page)]
+    assert again[0] == names[-1]
+
+
+def test_everything_that_acts_is_reached_by_the_tab_key(page: Any) -> None:
+    acting = page.find_elements(
+        "css selector", "#dflash a[href], #dflash button, #dflash summary, #dflash select, #dflash input"
+    )
+    assert len(acting) > 15
+    assert all(int(each.get_attribute("tabIndex")) >= 0 for each in acting)
+
+
+def test_markup_from_a_host_is_text(page: Any) -> None:
+    assert page.execute_script("return document.scripts.length") == 1
+    assert "<script>alert(1)</script>" in page.find_element("id", "wrong").text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_in_light_and_in_dark(page: Any, scheme: str) -> None:
+    page.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    told = page.execute_script(
+        "const s = getComputedStyle(document.body); return [s.color, s.backgroundColor].map(c => c.match(/\\d+/g).map(Number))"
+    )
+    ink, paper = (sum(colour[:3]) / 3 for colour in told)
+    assert abs(ink - paper) > 150
+    assert (paper > 128) is (scheme == "light")
+
+
+def test_a_narrow_window_scrolls_tables_and_not_the_page(page: Any) -> None:
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 480, "height": 800, "deviceScaleFactor": 1, "mobile": False},
+    )
+    try:
+        assert page.execute_script("return document.documentElement.scrollWidth") <= 490
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_printing_shows_what_is_folded_and_hides_what_needs_a_mouse(page: Any) -> None:
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert not page.find_element("css selector", "nav").is_displayed()
+    assert page.execute_cdp_cmd("Page.printToPDF", {})["data"].startswith("JVBERi0")
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
