@@ -26,6 +26,12 @@ def test_the_expected_model_is_served(service: Service, profile: Profile) -> Jud
     return endpoint.served_model(service.models(), profile.service.served_model)
 
 
+@check("endpoint.awake")
+@pytest.mark.usefixtures("service")
+def test_the_engine_was_not_put_to_sleep(host_run: HostRun) -> Judgement:
+    return endpoint.awake(host_run.load_now())
+
+
 @check("endpoint.completion", level="probe", requests=1, tokens=MAX_TOKENS)
 def test_a_short_completion_is_correct(service: Service, profile: Profile) -> Judgement:
     answer = service.client.complete(profile.endpoint.prompt, max_tokens=MAX_TOKENS)

@@ -79,10 +79,14 @@ class Decode:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The requests that an engine has at a moment: those in the batch, and those that wait."""
+    """The requests that an engine has at a moment: those in the batch, and those that wait.
+
+    `asleep`: whether its weights were put away, so that it answers nothing until it is woken; None when it does not tell.
+    """
 
     running: int
     queued: int
+    asleep: bool | None = None
 
     @property
     def idle(self) -> bool:

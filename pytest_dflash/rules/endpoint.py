@@ -6,9 +6,10 @@ invocation that was read, and the model that was meant.
 
 from __future__ import annotations
 
+from pytest_dflash.engines.dialect import Load
 from pytest_dflash.facts.identity import Identity, movement
 from pytest_dflash.facts.reading import Reading, Silent, Value
-from pytest_dflash.findings import Judgement, failed, passed, unproven
+from pytest_dflash.findings import Judgement, failed, not_applicable, passed, unproven
 from pytest_dflash.rules.judge import HEAR, Expectation, compare, evidence
 
 
@@ -26,6 +27,25 @@ def served_model(models: Reading[tuple[str, ...]], expected: str | None) -> Judg
             remedy="compare service.served_model in the profile with --served-model-name of the unit",
         ),
     )
+
+
+def awake(load: Reading[Load]) -> Judgement:
+    """The engine was not put to sleep: it would list its models, and answer nothing."""
+    told = load.value.asleep if isinstance(load, Value) else None
+    if told is None:
+        why = load.why if isinstance(load, Silent) else "it has no such counter"
+        return not_applicable(f"the engine does not tell whether it sleeps: {why}")
+    rest = {"expected": "awake", "observed": "asleep" if told else "awake"}
+    shown = (evidence("engine", load, rest["observed"]),)
+    if told:
+        return failed(
+            "the engine sleeps: its weights were put away, and it answers nothing until it is woken",
+            cause="somebody called its /sleep, which a training loop does between its rounds",
+            remedy="POST /wake_up (VLLM_SERVER_DEV_MODE=1 only), or restart the unit",
+            evidence=shown,
+            **rest,
+        )
+    return passed("the engine is awake", evidence=shown, **rest)
 
 
 def same_process(first: Reading[Identity], last: Reading[Identity]) -> Judgement:

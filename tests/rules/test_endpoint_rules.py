@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pytest_dflash.engines.dialect import Load
 from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.reading import Absent, Silent, Value
 from pytest_dflash.findings import Outcome
@@ -41,3 +42,16 @@ def test_a_process_that_moved_is_told_with_what_moved() -> None:
 def test_who_answered_is_unproven_where_it_was_not_told() -> None:
     for first, last in ((NOT_HEARD, Value(WHO)), (Value(WHO), Silent("gone")), (Value(WHO), Absent())):
         assert endpoint.same_process(first, last).outcome is Outcome.UNPROVEN
+
+
+def test_an_engine_that_was_put_to_sleep_fails_and_one_that_does_not_tell_is_not_judged() -> None:
+    asleep = endpoint.awake(Value(Load(0, 0, asleep=True), "/metrics"))
+    assert asleep.outcome is Outcome.FAIL
+    assert asleep.summary == (
+        "the engine sleeps: its weights were put away, and it answers nothing until it is woken"
+    )
+    assert endpoint.awake(Value(Load(1, 0, asleep=False))).outcome is Outcome.PASS
+    assert endpoint.awake(Value(Load(0, 0))).outcome is Outcome.NOT_APPLICABLE
+    silent = endpoint.awake(Silent("GET /metrics is not there (404)"))
+    assert silent.outcome is Outcome.NOT_APPLICABLE
+    assert silent.summary == "the engine does not tell whether it sleeps: GET /metrics is not there (404)"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_dflash.engines.dialect import Load
@@ -86,9 +86,19 @@ def drafts(text: str) -> Reading[Drafts]:
 
 
 def load(text: str) -> Reading[Load]:
-    """Running and waiting requests, all engines together."""
+    """Running and waiting requests, all engines together, and whether one of them sleeps."""
     samples = _samples(text)
     running, waiting = samples.get("num_requests_running"), samples.get("num_requests_waiting")
     if not running or not waiting:
         return Silent("vllm:num_requests_running is not among the counters (--disable-log-stats?)", METRICS)
-    return Value(Load(*(math.ceil(sum(n for _, n in each)) for each in (running, waiting))), METRICS)
+    asleep = _asleep(samples.get("engine_sleep_state", ()))
+    return Value(Load(_total(running), _total(waiting), asleep), METRICS)
+
+
+def _total(samples: Sequence[tuple[str, float]]) -> int:
+    return math.ceil(sum(number for _, number in samples))
+
+
+def _asleep(states: Sequence[tuple[str, float]]) -> bool | None:
+    awake = [number for labels, number in states if 'sleep_state="awake"' in labels]
+    return not all(awake) if awake else None

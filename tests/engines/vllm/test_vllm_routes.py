@@ -74,6 +74,18 @@ def test_a_server_that_does_not_speculate_has_no_such_counters() -> None:
     assert found.why == "vllm:spec_decode_num_drafts is not among the counters"
 
 
+def test_one_engine_that_sleeps_is_told() -> None:
+    busy = "vllm:num_requests_running 0.0\nvllm:num_requests_waiting 0.0\n"
+    state = 'vllm:engine_sleep_state{{engine="{}",model_name="tiny",sleep_state="{}"}} {}\n'
+    awake = state.format(0, "awake", 1.0) + state.format(0, "discard_all", 0.0)
+    asleep = state.format(1, "awake", 0.0) + state.format(1, "weights_offloaded", 1.0)
+    assert [
+        found.value.asleep
+        for text in (busy, busy + awake, busy + awake + asleep)
+        if isinstance(found := counters.load(text), Value)
+    ] == [None, False, True]
+
+
 def test_the_load_is_that_of_all_engines() -> None:
     text = "".join(
         f'vllm:num_requests_{what}{{engine="{n}"}} {n + 1}.0\n'
