@@ -160,6 +160,16 @@ def test_progress_is_told(line: str, words: str) -> None:
     assert VLLM.progress(of(args, f"(EngineCore pid=9) INFO 11-29 16:08:00 [x.py:1] {line}")) == words
 
 
+def test_several_api_servers_are_one_start_with_the_main_process_for_the_settings() -> None:
+    log = recorded("two-api-servers")
+    settings = values(VLLM.args_log(log))
+    assert settings["api-server-count"] == 2
+    assert settings["speculative-config.num_speculative_tokens"] == 7
+    assert values(VLLM.draft_runner(log))["speculative-config.num_speculative_tokens"] == 7
+    assert VLLM.ready_line(log) == "Application startup complete."
+    assert VLLM.progress(log) == "start-up is over"
+
+
 ASKED = "(APIServer pid=7) INFO 11-29 16:08:00 [x.py:1] non-default args: {'attention_backend': 'FLASHINFER'}"
 
 
