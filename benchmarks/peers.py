@@ -151,22 +151,17 @@ def _read_aiperf(folder: Path) -> Reported:
 
 
 def _guidellm_line(work: Work) -> list[str | Path]:
-    data = f"prompt_tokens={PROMPT_TOKENS},output_tokens={work.tokens}"
     options: dict[str, Any] = {
-        "target": work.url,
-        "model": work.scenario,
-        "profile": "concurrent",
-        "rate": work.concurrency,
-        "max-requests": work.requests,
-        "data": data,
-        "processor": TOKENIZER,
-        "request-type": "chat_completions",
-        "outputs": "json",
-        "output-dir": work.folder,
+        "backend": f"kind=openai_http,target={work.url},model={work.scenario},request_format=/v1/chat/completions",
+        "profile": f"kind=concurrent,streams={work.concurrency}",
+        "constraint": f"kind=max_requests,count={work.requests}",
+        "tokenizer": f"kind=huggingface_auto,model={TOKENIZER}",
+        "data": f"kind=synthetic_text,prompt_tokens={PROMPT_TOKENS},output_tokens={work.tokens}",
+        "output": f"kind=json,path={work.folder / 'benchmarks.json'}",
     }
-    line: list[str | Path] = ["benchmark", "run"]
+    line: list[str | Path] = ["run", "--disable-console-interactive"]
     for name, value in options.items():
-        line += [f"--{name}", str(value)]
+        line += [f"--{name}", value]
     return line
 
 

@@ -17,7 +17,7 @@ STREAM_HEAD = (
     b"transfer-encoding: chunked\r\n\r\n"
 )
 END = b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"
-WORD = " word"
+WORD = " the"  # one token for most tokenizers, however often it is repeated: clients that count for themselves are right
 
 
 @dataclass(frozen=True, slots=True)
