@@ -144,15 +144,18 @@ def test_a_seed_gives_the_same_draws_whatever_is_drafted(say: Speak) -> None:
 @pytest.mark.slow
 def test_a_tree_draws_from_the_targets_distribution(say: Speak) -> None:
     decoder = Decoder(Shape(7, 8))
-    (told,) = say(["of a si"], 1, decoder=decoder, scores=True, top=20)
+    (told,) = say(["The tree tree monitor memory "], 1, decoder=decoder, scores=True, top=20)
     chances = {token: math.exp(value) for token, value in told.said_scores[0].top}
     # The second token of each answer, so that it comes from a tree and not from reading the prompt.
-    pairs = [say(["of a s"], 2, decoder=decoder, temperature=1.0, seed=seed)[0].told for seed in range(1000)]
+    pairs = [
+        say(["The tree tree monitor memory"], 2, decoder=decoder, temperature=1.0, seed=seed)[0].told
+        for seed in range(1000)
+    ]
     drawn = Counter(second for first, second in pairs if first == told.prompt[-1])
     draws = drawn.total()
 
     assert draws > 600
-    assert max(chances.values()) < 0.5, "a test of draws needs something to draw"
+    assert max(chances.values()) < 0.8, "a test of draws needs something to draw"
     for token, chance in chances.items():
         assert abs(drawn[token] / draws - chance) < 5 * math.sqrt(chance * (1 - chance) / draws) + 1e-3
 
