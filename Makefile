@@ -6,10 +6,10 @@ PYTEST = .venv/bin/pytest
 WORKERS = auto --maxprocesses=8
 
 .DEFAULT_GOAL = help
-.PHONY: help venv rehearsal test slow lint format types imports wheel browser engines tree realhost clean
+.PHONY: help venv rehearsal test slow matrix matrix-full lint format types imports wheel browser engines tree realhost clean
 
 help:
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 venv: ## .venv with this project and its tools in it
 	@setup/venv.sh
@@ -18,10 +18,18 @@ rehearsal: venv ## the acceptance run against the embedded stand-in host
 	$(PYTEST) --host=rehearsal suites/
 
 test: venv ## the project's own tests: no root, no engine, no network
-	$(PYTEST) -q -m "not realhost and not slow and not browser" -n $(WORKERS)
+	$(PYTEST) -q -m "not realhost and not slow and not browser and not matrix" -n $(WORKERS)
 
 slow: venv ## the tests that take seconds each
-	$(PYTEST) -q -m "slow and not realhost and not browser" -n $(WORKERS)
+	$(PYTEST) -q -m "slow and not realhost and not browser and not matrix" -n $(WORKERS)
+
+matrix: venv ## every fault is noticed, every odd host is accepted; counts last. What measures runs alone
+	$(PYTEST) -q -m "matrix and not alone" -n $(WORKERS)
+	$(PYTEST) -q -m "matrix and alone" || [ $$? -eq 5 ]
+
+matrix-full: venv ## the same with each odd host by itself, and docs/faults.md written anew
+	DFLASH_MATRIX=full $(PYTEST) -q -m "matrix and not alone" -n $(WORKERS)
+	DFLASH_MATRIX=full $(PYTEST) -q -m "matrix and alone" || [ $$? -eq 5 ]
 
 lint: venv ## ruff: rules and format
 	.venv/bin/ruff check .

@@ -199,10 +199,7 @@ def named_hosts(config: pytest.Config) -> list[Target]:
             "--dflash-fault stages faults in the rehearsal only, never on a host; use --host=rehearsal"
         )
     if config.option.dflash_fault:
-        from pytest_dflash.rehearsal import faults  # noqa: PLC0415 - only where they are staged
-
-        for name in config.option.dflash_fault:
-            faults.named(name)
+        staged(config.option)  # refuses a name that nobody knows
     return targets
 
 
@@ -236,9 +233,9 @@ def staged(option: argparse.Namespace) -> list[str]:
     """What the profile expects differently of a stand-in host that is staged."""
     if not option.dflash_fault:
         return []
-    from pytest_dflash.rehearsal import faults  # noqa: PLC0415 - only where they are staged
+    from pytest_dflash.rehearsal.staged import named  # noqa: PLC0415 - only where they are staged
 
-    return [each for name in option.dflash_fault for each in faults.named(name).expects]
+    return [each for name in option.dflash_fault for each in named(name).expects]
 
 
 def usable(loaded: LoadedProfile) -> None:

@@ -35,7 +35,7 @@ SUBJECTS: dict[str, Callable[[Profile], list[str | None]]] = {
 }
 """A check's `per` to the keys of the profile that it is run for."""
 
-OF_THE_PROCESS = frozenset({"stack", "systemd", "flags", "window"})
+OF_THE_PROCESS = frozenset({"stack", "systemd", "flags"})
 """Areas whose open questions a process that is not there would have answered."""
 
 OF_THE_HOST = (HostError, NotServing)
@@ -153,6 +153,7 @@ class Gate:
                 final = judgement
                 if not isinstance(call.excinfo and call.excinfo.value, OF_THE_HOST):
                     final = run.waive(judgement, waivers.Subject(declared.name, run.name, param), today)
+                    final = waivers.advisory(final, declared.since, run.profile.gate.checks_as_of)
                 findings.append(run.finding(declared, item.nodeid, param, final, call.duration))
             account.shape(report, findings, unexpected(call, report), self.redact)
         account.veil(report, self.redact)
@@ -221,7 +222,7 @@ def moot(declared: checks.Check, outcome: Outcome, phase: Phase) -> bool:
     log differs; while a process loads, only what it has not said yet is.
     """
     if phase in WITHOUT_PROCESS:
-        followed = declared.area == "window" or declared.per in {"flag", "variable"}
+        followed = declared.per in {"flag", "variable"}
         return declared.area in OF_THE_PROCESS and (outcome is Outcome.UNPROVEN or followed)
     return (
         phase not in {Phase.READY, Phase.UNKNOWN} and declared.area == "flags" and outcome is Outcome.UNPROVEN

@@ -19,7 +19,7 @@ from typing import Self
 
 import pytest_dflash
 from pytest_dflash.errors import HostError
-from pytest_dflash.rehearsal import client, faults, layout, venv
+from pytest_dflash.rehearsal import client, layout, staged, venv
 
 PROFILE = Path(__file__).parent / "profile.toml"
 PREVIOUS_RUN_AGO_S = 3600.0
@@ -63,7 +63,7 @@ class StandInHost:
 
         Args:
             folder: A folder that does not exist or is empty.
-            faults: Names of `faults.FAULTS`.
+            faults: Names of `staged.STAGED`.
 
         Raises:
             UnknownFault: For a name that is none, with the close ones.
@@ -200,5 +200,5 @@ class StandInHost:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _chosen(names: Sequence[str]) -> tuple[faults.Fault, ...]:
-    return tuple(faults.named(name) for name in names)
+def _chosen(names: Sequence[str]) -> tuple[staged.Staged, ...]:
+    return tuple(staged.named(name) for name in names)

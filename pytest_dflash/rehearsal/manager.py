@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -175,7 +176,7 @@ class Manager:
         return TOOLS[tool](argv, self)
 
     def control(self, argv: Sequence[str]) -> Answer:
-        """Of the rehearsal itself: `logged TEXT`, `age SECONDS`, `suppress UNTIL`, `kernel LINE`, `kill SIGNAL`, `line TEXT`."""
+        """Questions and wishes of the rehearsal itself: what is logged, and what shall have happened."""
         match list(argv):
             case ["logged", text]:
                 mine = self.log.select([f"_SYSTEMD_INVOCATION_ID={self.service.invocation}"])
@@ -188,6 +189,16 @@ class Manager:
                 return Answer()
             case ["kernel", line]:
                 self.log.kernel(line, priority=3)
+                return Answer()
+            case ["earlier", line]:
+                self.log.kernel(line, priority=3)
+                self.log.entries[-1]["_BOOT_ID"] = uuid.uuid4().hex
+                return Answer()
+            case ["chatter", number]:
+                for at in range(int(number)):
+                    self.log.line(
+                        self.service.who(), f"Prefill batch, #new-seq: 1, #new-token: {at}, #queue-req: 0"
+                    )
                 return Answer()
             case ["line", text]:
                 self.log.line(self.service.who(), text)

@@ -1,81 +1,56 @@
-"""Each fault of the rehearsal turns exactly its named checks red; the healthy rehearsal turns none."""
+"""Each fault of the rehearsal turns exactly its named checks red, in the words that it must be told in."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pytest_dflash.levels import CHANGING
 from pytest_dflash.rehearsal.faults import FAULTS
+from tests.faults import matrix
 
-pytestmark = pytest.mark.slow
-SUITES = Path(__file__).parents[2] / "suites"
-RED = {"fail", "unproven"}
-
-
-def run(folder: Path, *options: str) -> dict[str, Any]:
-    """The findings.json of a rehearsal, run as a user runs it."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--host=rehearsal",
-        str(SUITES),
-    ]
-    ran = subprocess.run(
-        [*command, f"--dflash-report-dir={folder}", "--dflash-ready-timeout=3", *options],
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-        cwd=SUITES.parent,
-    )
-    path = folder / "findings.json"
-    assert path.exists(), ran.stdout[-3000:] + ran.stderr[-3000:]
-    return dict(json.loads(path.read_text()))
-
-
-def noticed(document: dict[str, Any]) -> set[str]:
-    """The checks that are red, with and without their parameter."""
-    red = [each for each in document["findings"] if each["outcome"] in RED]
-    return {each["check"] for each in red} | {
-        f"{each['check']}[{each['param']}]" for each in red if each["param"]
-    }
+pytestmark = pytest.mark.matrix
+Record = Callable[[str, object], None]
 
 
 def test_the_healthy_rehearsal_is_accepted_without_a_single_red_check(tmp_path: Path) -> None:
-    document = run(tmp_path)
-    assert noticed(document) == set()
+    document = matrix.run(tmp_path, "--dflash-allow=probe")
+    assert matrix.red(document) == []
     assert document["run"]["verdict"] == "accept"
     assert document["run"]["exit_code"] == 0
 
 
-@pytest.mark.parametrize("name", list(FAULTS))
-def test_a_fault_turns_exactly_its_named_checks_red(name: str, tmp_path: Path) -> None:
-    fault = FAULTS[name]
-    allow = [f"--dflash-allow={fault.level}"] if fault.level in CHANGING else []
-    document = run(tmp_path, f"--dflash-fault={name}", *allow)
-    red = noticed(document)
-    named = {check.partition("[")[0] for check in fault.checks}
-    assert {each.partition("[")[0] for each in red} == named
-    assert set(fault.checks) <= red
-    only_with = {check for check in fault.checks if "[" in check}
-    for check in {check.partition("[")[0] for check in only_with}:
-        assert {each for each in red if each.startswith(f"{check}[")} <= only_with
+@pytest.mark.parametrize("name", matrix.quick())
+def test_a_fault_turns_exactly_its_named_checks_red(
+    name: str, tmp_path: Path, record_property: Record
+) -> None:
+    fault, begun = FAULTS[name], time.monotonic()
+    document = matrix.staged(tmp_path, name, allow=matrix.ALLOWED[fault.level])
+    record_property("fault", [name, time.monotonic() - begun])
+    assert matrix.complaints(fault, document) == []
     assert document["run"]["exit_code"] in {1, 10}
     assert document["run"]["faults"] == [name]
 
 
+@pytest.mark.alone
+@pytest.mark.parametrize("name", matrix.loading())
+def test_a_fault_that_shows_under_load_turns_exactly_its_named_checks_red(
+    name: str, tmp_path: Path, record_property: Record
+) -> None:
+    fault, begun = FAULTS[name], time.monotonic()
+    areas = sorted({check.partition(".")[0] for check in fault.checks})
+    document = matrix.run(tmp_path, f"--dflash-fault={name}", "--dflash-allow=load", "-m", " or ".join(areas))
+    record_property("fault", [name, time.monotonic() - begun])
+    assert matrix.complaints(fault, document) == []
+    assert document["run"]["exit_code"] in {1, 10}
+
+
 def test_a_host_with_foreign_requests_is_not_restarted_and_says_why(tmp_path: Path) -> None:
-    document = run(tmp_path, "--dflash-fault=foreign-traffic", "--dflash-allow=restart", "-k", "makes_a_new")
+    document = matrix.run(
+        tmp_path, "--dflash-fault=foreign-traffic", "--dflash-allow=restart", "-k", "makes_a_new"
+    )
     (finding,) = document["findings"]
     assert finding["outcome"] == "unproven"
     assert finding["summary"].startswith(
@@ -85,7 +60,7 @@ def test_a_host_with_foreign_requests_is_not_restarted_and_says_why(tmp_path: Pa
 
 
 def test_a_person_may_vouch_for_a_host_with_foreign_requests(tmp_path: Path) -> None:
-    document = run(
+    document = matrix.run(
         tmp_path,
         "--dflash-fault=foreign-traffic",
         "--dflash-allow=restart",

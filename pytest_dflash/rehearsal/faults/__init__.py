@@ -6,10 +6,8 @@ an engine's switch, lost lines. Exactly the named checks turn red or unproven, e
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 
-from pytest_dflash.errors import UsageError
 from pytest_dflash.rehearsal.faults.cards import CARDS
 from pytest_dflash.rehearsal.faults.endpoint import ENDPOINT
 from pytest_dflash.rehearsal.faults.exposure import EXPOSURE
@@ -19,29 +17,10 @@ from pytest_dflash.rehearsal.faults.settings import SETTINGS
 from pytest_dflash.rehearsal.faults.stages import Stage
 from pytest_dflash.rehearsal.faults.unit import UNIT
 
-__all__ = ("FAULTS", "Fault", "Layer", "Severity", "Stage", "UnknownFault", "listing", "named")
+__all__ = ("FAULTS", "Fault", "Layer", "Severity", "Stage", "listing")
 _AREAS = (SETTINGS, UNIT, ENDPOINT, EXPOSURE, CARDS, MACHINE)
 FAULTS: Mapping[str, Fault] = {fault.name: fault for area in _AREAS for fault in area}
 """Every fault by its name."""
-
-
-class UnknownFault(UsageError):  # noqa: N818 - named for what was asked for
-    """A name that is no fault's."""
-
-
-def named(name: str) -> Fault:
-    """The fault called `name`.
-
-    Raises:
-        UnknownFault: With the names that come close, and where all stand.
-    """
-    if name in FAULTS:
-        return FAULTS[name]
-    close = difflib.get_close_matches(name, FAULTS, 3, 0.5)
-    hint = f" did you mean {' or '.join(close)}?" if close else ""
-    raise UnknownFault(
-        f"--dflash-fault={name}: there is no such fault;{hint} `--dflash-fault=list` prints all of them"
-    )
 
 
 def listing(faults: Iterable[Fault] = tuple(FAULTS.values())) -> str:

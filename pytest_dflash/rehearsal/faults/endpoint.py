@@ -37,7 +37,7 @@ ENDPOINT = (
         "streams end in the middle, without a finish reason",
         layer="endpoint",
         severity="silent-wrong",
-        says="",
+        says="the stream ended without [DONE]",
         before=stages.switch(completions="cut"),
     ),
     Fault(

@@ -26,15 +26,6 @@ KILLED = (
 )
 
 
-def _package(name: str, version: str) -> stages.Stage:
-    def stage(host: StandInHost) -> None:
-        (held,) = host.site_packages.glob(f"{name.replace('-', '_')}-*.dist-info")
-        held.rename(host.folder / f"{held.name}.replaced")
-        venv.install(host.site_packages, name, version)
-
-    return stage
-
-
 def _second_metadata(host: StandInHost) -> None:
     venv.install(host.site_packages, "sglang", "0.5.19")
 
@@ -53,7 +44,7 @@ MACHINE = (
         layer="python",
         severity="silent-slow",
         says="package flashinfer-python: expected >=0.6, found 0.5.3",
-        before=_package("flashinfer-python", "0.5.3"),
+        before=stages.package("flashinfer-python", "0.5.3"),
     ),
     Fault(
         "package-twice",

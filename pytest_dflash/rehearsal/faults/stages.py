@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pytest_dflash.rehearsal import layout
+from pytest_dflash.rehearsal import layout, venv
 
 if TYPE_CHECKING:
     from pytest_dflash.rehearsal.host import StandInHost
@@ -109,6 +109,45 @@ def card(at: int, **values: str) -> Stage:
     return stage
 
 
+def cards_without(*names: str) -> Stage:
+    """Makes nvidia-smi know no such fields."""
+
+    def stage(host: StandInHost) -> None:
+        table = _gpus(host)
+        for cells in (table["every"], *table["each"]):
+            for name in names:
+                cells.pop(name, None)
+        _write_gpus(host, table)
+
+    return stage
+
+
+def only_cards(number: int) -> Stage:
+    """Leaves so many cards."""
+    return lambda host: _write_gpus(host, _gpus(host) | {"each": _gpus(host)["each"][:number]})
+
+
+def many_cards(number: int) -> Stage:
+    """Makes so many cards of those that are there."""
+
+    def stage(host: StandInHost) -> None:
+        table = _gpus(host)
+        one = table["each"][-1]
+        for index in range(len(table["each"]), number):
+            uuid = f"{one['uuid'][:-4]}{index:04x}"
+            bus = f"00000000:{index + 96:02X}:00.0"
+            more = {"index": str(index), "uuid": uuid, "gpu_uuid": uuid, "pci.bus_id": bus, "gpu_bus_id": bus}
+            table["each"].append(one | more)
+        _write_gpus(host, table)
+
+    return stage
+
+
+def cards_remark(text: str) -> Stage:
+    """Makes nvidia-smi print this beside its rows."""
+    return _in_table(remark=text)
+
+
 def without_card(at: int) -> Stage:
     """Takes a card out."""
 
@@ -178,6 +217,27 @@ def written(path: str, text: str, *, mode: int = 0o644) -> Stage:
 def drop_in(text: str, folder: str = "etc/systemd/system", name: str = "override.conf") -> Stage:
     """Writes a drop-in of the unit."""
     return lambda host: written(f"{folder}/{host.unit}.d/{name}", text)(host)
+
+
+def gone(path: str) -> Stage:
+    """Removes a file or an empty folder below the host's root."""
+
+    def stage(host: StandInHost) -> None:
+        found = host.root / path
+        found.rmdir() if found.is_dir() else found.unlink()
+
+    return stage
+
+
+def package(name: str, version: str) -> Stage:
+    """Gives a package of the serving interpreter another version."""
+
+    def stage(host: StandInHost) -> None:
+        (held,) = host.site_packages.glob(f"{name.replace('-', '_')}-*.dist-info")
+        held.rename(host.folder / f"{held.name}.replaced")
+        venv.install(host.site_packages, name, version)
+
+    return stage
 
 
 def awaited(text: str) -> Stage:

@@ -115,7 +115,7 @@ UNIT = (
     Fault(
         "masked",
         "read",
-        ("systemd.loaded", "systemd.active", *NOT_SERVING),
+        ("systemd.loaded", "systemd.active", "window.reaches_draft_runner", *NOT_SERVING),
         "the unit is masked, so that it can never start",
         layer="systemd",
         severity="down",
@@ -126,7 +126,7 @@ UNIT = (
     Fault(
         "no-such-unit",
         "read",
-        ("systemd.loaded", "systemd.active", *NOT_SERVING),
+        ("systemd.loaded", "systemd.active", "window.reaches_draft_runner", *NOT_SERVING),
         "the unit's file is gone",
         layer="systemd",
         severity="down",
@@ -137,7 +137,13 @@ UNIT = (
     Fault(
         "flag-renamed",
         "read",
-        ("systemd.active", "systemd.stable", "flags.none_ignored", *NOT_SERVING),
+        (
+            "systemd.active",
+            "systemd.stable",
+            "flags.none_ignored",
+            "window.reaches_draft_runner",
+            *NOT_SERVING,
+        ),
         "an upgrade renamed a flag: the engine refuses it, and Restart= tries again and again",
         layer="configuration",
         severity="down",
@@ -152,7 +158,7 @@ UNIT = (
     Fault(
         "environment-file-missing",
         "read",
-        ("systemd.active", *NOT_SERVING),
+        ("systemd.active", "window.reaches_draft_runner", *NOT_SERVING),
         "the EnvironmentFile is gone, so that the unit cannot start",
         layer="systemd",
         severity="down",

@@ -2,13 +2,15 @@
 
 Law: a table of values by field name (`recordings/gpus.json`, copied into the stand-in, where faults edit it).
 Beside `every` and `each` it may hold `others` (rows of processes that are not the unit's), `complaint` (a text and
-a status: all that nvidia-smi says then), `unlisted` (no process table) and `toolkit` (a release).
+a status: all that nvidia-smi says then), `remark` (what it says beside its rows), `unlisted` (no process table)
+and `toolkit` (a release).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +64,8 @@ def smi(argv: Sequence[str], manager: Manager) -> Answer:
         return unknown("nvidia-smi", f"call {' '.join(argv)!r}")
     what, _, names = queries[0].removeprefix("--query-").partition("=")
     if what == "gpu":
-        return _rows(names.split(","), rows)
+        answer = _rows(names.split(","), rows)
+        return replace(answer, stdout=answer.stdout + found.get("remark", ""))
     if what == "compute-apps":
         return _rows(names.split(","), _processes(rows, manager))
     return unknown("nvidia-smi", f"query {what!r}")

@@ -1,0 +1,38 @@
+"""What an oddity is: a host that looks unusual and is healthy, so that every run must accept it.
+
+Law: values only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+
+from pytest_dflash.rehearsal.faults.fault import SERVING, nothing
+from pytest_dflash.rehearsal.faults.stages import Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """One oddity.
+
+    Attributes:
+        name: Kebab-case, stable; staged by `--dflash-fault` as faults are.
+        title: What is unusual, in one line.
+        before: Done to the host before the unit is started (a daemon-reload follows).
+        after: Done once the unit has settled.
+        settled_by: The line of the log by which it has.
+        expects: What the profile expects differently of this host, as `KEY=VALUE`.
+        environ: Variables of whoever runs the tests, where the oddity is on this side.
+        alone: It shares its place on the host with others, so that it is not staged together with them.
+    """
+
+    name: str
+    title: str
+    _: KW_ONLY
+    before: Stage = nothing
+    after: Stage = nothing
+    settled_by: str = SERVING
+    expects: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=dict)
+    alone: bool = False

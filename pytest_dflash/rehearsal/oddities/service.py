@@ -1,0 +1,109 @@
+"""Services, logs and testers that are unusual and right.
+
+Law: a table.
+"""
+
+from __future__ import annotations
+
+from pytest_dflash.rehearsal.faults import stages
+from pytest_dflash.rehearsal.oddities.oddity import Oddity
+
+NOWHERE = "http://127.0.0.1:9"
+
+SERVICE = (
+    Oddity(
+        "ipv6-only",
+        "a service that listens on IPv6 alone",
+        before=stages.replace("--host 127.0.0.1", "--host ::1"),
+        expects=('exposure.bind="::1"',),
+        alone=True,
+    ),
+    Oddity(
+        "bound-by-name",
+        "a service that listens on localhost, by its name",
+        before=stages.replace("--host 127.0.0.1", "--host localhost"),
+        alone=True,
+    ),
+    Oddity(
+        "no-metrics",
+        "a service without /metrics",
+        before=stages.replace(" --enable-metrics", ""),
+        alone=True,
+    ),
+    Oddity(
+        "slow-start",
+        "an engine that loads for a while when the run begins",
+        before=stages.switch(load_seconds=1.5),
+        settled_by="Load weight begin",
+        alone=True,
+    ),
+    Oddity(
+        "harmless-remarks",
+        "an engine that calls a spelling deprecated and falls back where it may",
+        before=stages.switch(
+            remarks=[
+                "--enable-metrics-for-all-schedulers is deprecated and will be removed in a future release.",
+                "Ignore import error when loading sglang.srt.models.midashenglm: No module named 'torchaudio'",
+                "FutureWarning: The pynvml package is deprecated. Please install nvidia-ml-py instead.",
+            ]
+        ),
+    ),
+    Oddity(
+        "volatile-journal",
+        "a journal that is kept in memory only",
+        before=stages.both(stages.gone("var/log/journal"), stages.written("run/log/journal/.keep", "")),
+    ),
+    Oddity(
+        "chatter",
+        "ten thousand lines of other things in the log since the start",
+        after=stages.tool("control", "chatter", "10000"),
+        alone=True,
+    ),
+    Oddity(
+        "bytes-in-the-log",
+        "lines with control characters, NULs and bytes that are no text",
+        after=stages.both(
+            stages.tool(
+                "control",
+                "line",
+                "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x00 \udcff\udcfe \r 50%|####      | \r",
+            ),
+            stages.tool(
+                "control", "line", "<script>alert(1)</script> <b>&amp; {{7*7}} ${HOME} `id` $(id) %s %n"
+            ),
+        ),
+    ),
+    Oddity(
+        "long-lines",
+        "a line of a quarter of a million characters in the log",
+        after=stages.tool("control", "line", "x" * 250_000),
+    ),
+    Oddity(
+        "prerelease",
+        "a package in a version of its own making",
+        before=stages.package("torch", "2.15.0a0+git1a2b3c.nv26.1"),
+    ),
+    Oddity(
+        "proxy-on-this-side",
+        "whoever tests has a proxy in the environment, which leads nowhere",
+        environ=dict.fromkeys(
+            ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), NOWHERE
+        ),
+        alone=True,
+    ),
+    Oddity(
+        "other-locale-on-this-side",
+        "whoever tests has another language, time zone and a narrow terminal",
+        environ={"LANG": "tr_TR.UTF-8", "LC_ALL": "C", "TZ": "Asia/Kolkata", "COLUMNS": "20", "LINES": "5"},
+        alone=True,
+    ),
+    Oddity(
+        "other-locale-on-the-host",
+        "the service has another language and time zone",
+        before=stages.in_file(
+            "etc/sglang/k26.env",
+            "HF_HUB_OFFLINE=1",
+            "HF_HUB_OFFLINE=1\nLANG=de_DE.UTF-8\nTZ=America/St_Johns",
+        ),
+    ),
+)

@@ -1,0 +1,195 @@
+"""Units that are written in unusual ways and mean the same.
+
+Law: a table.
+"""
+
+from __future__ import annotations
+
+from pytest_dflash.rehearsal.faults import command, stages
+from pytest_dflash.rehearsal.oddities.oddity import Oddity
+
+UNIT = (
+    Oddity(
+        "drop-in-in-force",
+        "a drop-in that is loaded and in force",
+        before=stages.drop_in("[Service]\nLimitNOFILE=65536\n"),
+    ),
+    Oddity(
+        "several-drop-ins",
+        "drop-ins in three folders, of which one hides another, and one for all services",
+        before=stages.both(
+            stages.drop_in("[Service]\nLimitNOFILE=1024\n", "usr/lib/systemd/system", "10-limits.conf"),
+            stages.drop_in("[Service]\nLimitNOFILE=65536\n", "etc/systemd/system", "10-limits.conf"),
+            stages.drop_in("[Service]\nNice=-5\n", "run/systemd/system", "20-nice.conf"),
+            stages.written("etc/systemd/system/service.d/30-all.conf", "[Service]\nOOMScoreAdjust=-100\n"),
+        ),
+    ),
+    Oddity(
+        "empty-drop-in",
+        "a drop-in that says nothing",
+        before=stages.drop_in("", name="90-empty.conf"),
+    ),
+    Oddity(
+        "command-set-anew",
+        "a drop-in that empties the command and sets the same one again",
+        before=command.in_drop_in,
+        alone=True,
+    ),
+    Oddity(
+        "vendor-unit",
+        "a unit that a package brought, under /usr/lib",
+        before=command.moved("usr/lib/systemd/system"),
+        alone=True,
+    ),
+    Oddity(
+        "vendor-unit-overridden",
+        "a unit of a package that the same unit under /etc hides",
+        before=stages.written(
+            "usr/lib/systemd/system/sglang-k26-ddtree.service", "[Service]\nExecStart=/bin/false\n"
+        ),
+    ),
+    Oddity(
+        "optional-environment-file",
+        "an EnvironmentFile that may be missing, and is",
+        before=stages.replace(
+            "EnvironmentFile=", "EnvironmentFile=-/etc/sglang/nowhere.env\nEnvironmentFile="
+        ),
+    ),
+    Oddity(
+        "several-environment-files",
+        "a second EnvironmentFile that says a variable again",
+        before=command.second_environment_file,
+    ),
+    Oddity(
+        "odd-environment-file",
+        "an EnvironmentFile with comments of both kinds, quotation marks, empty lines and empty values",
+        before=stages.in_file(
+            "etc/sglang/k26.env",
+            "OMP_NUM_THREADS=8",
+            "# a comment\n; another\n\nOMP_NUM_THREADS=\"8\"\nEMPTY=\nEQUALS=a=b=c\nBLANKS='a  b'\nUMLAUT=\u00e4\u00f6\u00fc",
+        ),
+        alone=True,
+    ),
+    Oddity(
+        "key-in-environment-file",
+        "a key in an EnvironmentFile, where it belongs",
+        before=stages.in_file(
+            "etc/sglang/k26.env",
+            "OMP_NUM_THREADS",
+            "HF_TOKEN=rehearsed-Key-that-opens-nothing-7f3a\nOMP_NUM_THREADS",
+        ),
+        alone=True,
+    ),
+    Oddity(
+        "environment-in-one-line",
+        "several variables in one Environment= line, with both kinds of quotation marks",
+        before=stages.replace("[Service]\n", "[Service]\nEnvironment=\"A=b c\" 'D=e f' G=h\n"),
+    ),
+    Oddity(
+        "several-commands-before",
+        "several ExecStartPre= commands",
+        before=stages.replace(
+            "ExecStart=",
+            "ExecStartPre=/bin/true --host 0.0.0.0\nExecStartPre=-/bin/false --tp-size 99\nExecStart=",
+        ),
+    ),
+    Oddity(
+        "restart-always",
+        "a unit that is started anew however it ended",
+        before=stages.replace("Restart=on-failure\nRestartSec=5", "Restart=always\nRestartSec=2s"),
+    ),
+    Oddity(
+        "no-user",
+        "a unit without User=",
+        before=command.without_line("User="),
+    ),
+    Oddity(
+        "comments-in-command",
+        "a command over many lines with comments between them",
+        before=stages.replace(
+            " --chunked-prefill-size 8192",
+            " --chunked-prefill-size 8192 \\\n# why: see the ticket\n; and so on\n   ",
+        ),
+        alone=True,
+    ),
+    Oddity(
+        "unit-in-other-letters",
+        "a unit file with letters that are not ASCII",
+        before=stages.replace(
+            "[Unit]\n",
+            "[Unit]\n# \u00dcber alles \u2013 \u65e5\u672c\u8a9e\nDocumentation=https://example.org/\u00e4\n",
+        ),
+    ),
+    Oddity(
+        "flags-with-equals-signs",
+        "flags and values with an equals sign between them",
+        before=stages.both(
+            stages.replace("--tp-size 8", "--tp-size=8"),
+            stages.replace("--mem-fraction-static 0.85", "--mem-fraction-static=.850"),
+        ),
+    ),
+    Oddity(
+        "flags-by-other-names",
+        "flags by their other names",
+        before=stages.replace("--tp-size 8", "--tensor-parallel-size 8"),
+        alone=True,
+    ),
+    Oddity(
+        "flags-shortened",
+        "a flag that is written as far as it is unique",
+        before=stages.replace("--chunked-prefill-size 8192", "--chunked-prefill 8192"),
+        alone=True,
+    ),
+    Oddity(
+        "flag-twice",
+        "a flag that is given twice, of which the last one counts",
+        before=stages.replace("--tp-size 8", "--tp-size 4 --tp-size 8"),
+        alone=True,
+    ),
+    Oddity(
+        "value-from-variable",
+        "a flag whose value comes from a variable",
+        before=stages.both(
+            stages.replace("--chunked-prefill-size 8192", "--chunked-prefill-size ${CHUNK}"),
+            stages.in_file("etc/sglang/k26.env", "OMP_NUM_THREADS", "CHUNK=8192\nOMP_NUM_THREADS"),
+        ),
+        alone=True,
+    ),
+    Oddity(
+        "options-of-python",
+        "an interpreter with options of its own",
+        before=stages.replace(
+            " -m sglang.launch_server", " -u -X faulthandler -W ignore -m sglang.launch_server"
+        ),
+    ),
+    Oddity(
+        "behind-env",
+        "the engine is started by env, with a variable",
+        before=command.behind("/usr/bin/env OMP_NUM_THREADS=8 "),
+        alone=True,
+    ),
+    Oddity(
+        "behind-nice",
+        "the engine is started by nice",
+        before=command.behind("/usr/bin/nice -n 1 "),
+        alone=True,
+    ),
+    Oddity(
+        "behind-a-shell",
+        "the engine is started by a shell, which gives way to it",
+        before=command.in_shell("exec "),
+        alone=True,
+    ),
+    Oddity(
+        "below-a-shell",
+        "the engine is the child of a shell, which is the main process",
+        before=command.in_shell(": once; "),
+        alone=True,
+    ),
+    Oddity(
+        "blanks-in-paths",
+        "blanks, quotation marks and letters that are not ASCII in the model's path",
+        before=command.model_moved("Kimi K2.6 (n\u00fctzlich), \u201efp4\u201c"),
+        alone=True,
+    ),
+)

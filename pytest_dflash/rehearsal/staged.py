@@ -1,0 +1,36 @@
+"""What `--dflash-fault` can name: a fault, which must be noticed, or an oddity, which must not.
+
+Law: looks names up.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+from pytest_dflash.errors import UsageError
+from pytest_dflash.rehearsal.faults import FAULTS, Fault
+from pytest_dflash.rehearsal.oddities import ODDITIES, Oddity
+
+Staged = Fault | Oddity
+STAGED: Mapping[str, Staged] = {**ODDITIES, **FAULTS}
+"""All that can be staged, by name."""
+
+
+class UnknownFault(UsageError):  # noqa: N818 - named for what was asked for
+    """A name that is no fault's."""
+
+
+def named(name: str) -> Staged:
+    """The fault, or the healthy oddity, called `name`.
+
+    Raises:
+        UnknownFault: With the names that come close, and where all stand.
+    """
+    if name in STAGED:
+        return STAGED[name]
+    close = difflib.get_close_matches(name, STAGED, 3, 0.5)
+    hint = f" did you mean {' or '.join(close)}?" if close else ""
+    raise UnknownFault(
+        f"--dflash-fault={name}: there is no such fault;{hint} `--dflash-fault=list` prints all of them"
+    )

@@ -1,0 +1,48 @@
+"""The tables against each other: no check that nothing can turn red, no fault that nobody must notice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from pytest_dflash.levels import RANK
+from pytest_dflash.rehearsal.faults import FAULTS, Fault
+from pytest_dflash.rehearsal.oddities import ODDITIES
+from tests.faults import matrix
+
+UNSTAGED: Mapping[str, str] = {
+    "endpoint.awake": "vLLM alone can sleep, and the stand-in is SGLang: tests/rules/test_endpoint_rules.py turns it red",
+}
+"""Checks that no fault of the stand-in can turn red, and who does instead."""
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def test_every_check_can_be_turned_red_by_a_fault() -> None:
+    staged = {check.partition("[")[0] for fault in FAULTS.values() for check in fault.checks}
+    areas = {check.partition(".")[0] for check in staged}
+    assert {
+        check for check in matrix.checks() - staged - set(UNSTAGED) if check.partition(".")[0] in areas
+    } == set()
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=list(FAULTS))
+def test_a_fault_names_checks_that_exist_and_words_that_must_be_said(fault: Fault) -> None:
+    assert fault.checks
+    assert {check.partition("[")[0] for check in fault.checks} <= matrix.checks()
+    assert fault.level in RANK
+    assert fault.says
+    assert NAME.fullmatch(fault.name)
+    assert "\t" not in fault.title
+
+
+def test_faults_and_oddities_have_different_names_and_titles() -> None:
+    assert not set(FAULTS) & set(ODDITIES)
+    titles = [fault.title for fault in FAULTS.values()] + [oddity.title for oddity in ODDITIES.values()]
+    assert len(set(titles)) == len(titles)
+    assert all(NAME.fullmatch(name) for name in ODDITIES)
+
+
+def test_at_least_sixty_odd_hosts_are_healthy() -> None:
+    assert len(ODDITIES) >= 60
