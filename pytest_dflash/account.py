@@ -6,6 +6,7 @@ Every text of a report passes through here, so that no secret leaves by a captur
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -84,7 +85,6 @@ def shape(report: pytest.TestReport, findings: Sequence[Finding], traceback: obj
     report.dflash_outcome = str(outcome)  # type: ignore[attr-defined]  # reports carry what plugins give them
     report.dflash_line = line  # type: ignore[attr-defined]  # as above
     report.dflash_findings = [document.to_json(finding, redact) for finding in findings]  # type: ignore[attr-defined]  # as above
-    report.user_properties.extend((("check", findings[0].check), ("outcome", str(outcome))))
     if hasattr(report, "wasxfail"):
         del report.wasxfail  # a mark of pytest's: what a check found is told by its outcome alone
     if report.outcome == "passed":
@@ -98,6 +98,30 @@ def shape(report: pytest.TestReport, findings: Sequence[Finding], traceback: obj
             report.wasxfail = line
         word = "" if outcome is Outcome.WAIVED else f"{outcome}: "
         report.longrepr = (str(report.location[0]), (report.location[1] or 0) + 1, word + line)
+
+
+def properties(findings: Sequence[Finding], redact: Redact) -> list[tuple[str, object]]:
+    """What junit.xml keeps beside the words: identity, expected, observed and measures of each finding as JSON."""
+    first, outcome = findings[0], worst(finding.outcome for finding in findings)
+    told = [
+        ("check", first.check),
+        ("outcome", str(outcome)),
+        ("host", first.host),
+        ("service", first.service),
+        ("level", first.level),
+    ]
+    for finding in findings:
+        judgement = finding.judgement
+        of = f"[{finding.param}]" if len(findings) > 1 and finding.param is not None else ""
+        if finding.param is not None and not of:
+            told.append(("param", finding.param))
+        if of:
+            told.append((f"outcome{of}", str(finding.outcome)))
+        for name, value in (("expected", judgement.expected), ("observed", judgement.observed)):
+            if value is not None:
+                told.append((name + of, json.dumps(document.cleaned(value, redact), ensure_ascii=False)))
+        told += [(f"measure.{name}{of}", f"{value:g}") for name, value in judgement.measures.items()]
+    return [(redact(name), table.visible(redact(value))) for name, value in told]
 
 
 def seen(text: str) -> str:

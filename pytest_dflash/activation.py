@@ -97,7 +97,7 @@ def _report(
     manager.register(Header(config, runs, allowed, place.path), "dflash-header")
     outcome = RunOutcome(config, runs, allowed, place, own, option.dflash_fault)
     manager.register(outcome, "dflash-outcome")
-    manager.register(Publishing(outcome), "dflash-publishing")
+    manager.register(Publishing(outcome, origins.metrics(config)), "dflash-publishing")
 
 
 def touches_nothing(option: argparse.Namespace) -> bool:

@@ -26,6 +26,7 @@ class Check:
         requests: How many requests it sends to the model. tokens: how many new tokens it may ask for.
         restarts: How many restarts of the unit it needs.
         seconds: How long it waits besides, for the plan.
+        since: The version that brought it: younger than `[gate] checks_as_of`, it is advisory.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Check:
     tokens: int = 0
     restarts: int = 0
     seconds: float = 0.0
+    since: str = "0.1"
 
     @property
     def area(self) -> str:
@@ -51,13 +53,14 @@ def check(  # noqa: PLR0913 - what a check declares is declared in one place
     tokens: int = 0,
     restarts: int = 0,
     seconds: float = 0.0,
+    since: str = "0.1",
 ) -> pytest.MarkDecorator:
     """Marks a function as the check `name`.
 
     Raises:
         UsageError: The area or the level is unknown.
     """
-    declared = Check(name, level, per, requests, tokens, restarts, seconds)
+    declared = Check(name, level, per, requests, tokens, restarts, seconds, since)
     if declared.area not in AREAS or "." not in name:
         raise UsageError(f"check {name!r}: a name is area.name, and the areas are {', '.join(AREAS)}")
     if level not in RANK:

@@ -156,6 +156,7 @@ class Gate:
                     final = waivers.advisory(final, declared.since, run.profile.gate.checks_as_of)
                 findings.append(run.finding(declared, item.nodeid, param, final, call.duration))
             account.shape(report, findings, unexpected(call, report), self.redact)
+            item.user_properties += account.properties(findings, self.redact)
         account.veil(report, self.redact)
         return report
 

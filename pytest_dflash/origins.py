@@ -82,6 +82,22 @@ def report_folder(config: pytest.Config) -> tuple[Path | None, str]:
     return None, "default"
 
 
+def metrics(config: pytest.Config) -> Path | None:
+    """Where OpenMetrics text is wanted, relative to the working directory.
+
+    Raises:
+        UsageError: Its folder is not there; found out before anything is asked of a host.
+    """
+    if not config.option.dflash_metrics:
+        return None
+    path: Path = config.invocation_params.dir / config.option.dflash_metrics
+    if not path.parent.is_dir() or path.is_dir():
+        raise UsageError(
+            f"--dflash-metrics: {path} is no file in a folder that is there; make it, or name another"
+        )
+    return path
+
+
 def ready_timeout(config: pytest.Config, loaded: LoadedProfile) -> tuple[float, str]:
     """How long readiness may take, in seconds.
 

@@ -85,6 +85,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "reports/<UTC>_<host>/, with reports/latest pointing at it",
     )
     add(
+        "--dflash-metrics",
+        metavar="FILE",
+        help="Also write OpenMetrics text there, for node_exporter's textfile collector (name it *.prom)",
+    )
+    add(
         "--dflash-fault",
         action="append",
         metavar="NAME",

@@ -5,12 +5,15 @@ Law: hooks of pytest and pytest-html; everything comes from the finished `RunOut
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_dflash.outcome import UNREACHABLE, RunOutcome
-from pytest_dflash.report import terminal
+from pytest_dflash.report import ctrf, folder, github, openmetrics, terminal
 from pytest_dflash.report.page import render
 from pytest_dflash.verdict import Verdict
 
@@ -18,15 +21,21 @@ SEEN_ABOVE = '<div class="log">told above, under “All checks”</div>'
 """A finding stands once on the page; what pytest captured stays in pytest's own table."""
 
 
+CTRF = "ctrf.json"
+
+
 class Publishing:
     """Tells what came of a run.
 
     Args:
         outcome: The run; its document is there once the session has finished.
+        metrics: Where OpenMetrics text goes, if anywhere.
     """
 
-    def __init__(self, outcome: RunOutcome) -> None:
+    def __init__(self, outcome: RunOutcome, metrics: Path | None = None) -> None:
         self.outcome = outcome
+        self.metrics = metrics
+        self.complaints: list[str] = []
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_report_title(self, report: Any) -> None:
@@ -50,9 +59,34 @@ class Publishing:
         """Escapes the node id, which pytest-html writes as it is."""
         cells[:] = [render.escaped(cell) for cell in cells]
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The last block: verdict, counts, what decided it, files, next step."""
+    def pytest_sessionfinish(self) -> None:
+        """Writes what machines read; `RunOutcome` has judged by then."""
+        outcome = self.outcome
+        if not outcome.finished:
+            return
+        folder.write_json(outcome.place.path / CTRF, ctrf.report(outcome.document))
+        if self.metrics is not None:
+            self._write(
+                self.metrics, lambda path: folder.write_text(path, openmetrics.text(outcome.document))
+            )
+        step = os.environ.get("GITHUB_STEP_SUMMARY")
+        if step:
+            self._write(Path(step), lambda path: folder.append(path, github.summary(outcome.document)))
+
+    def _write(self, path: Path, write: Callable[[Path], None]) -> None:
+        """Writes a file that is not what the run is for: a full disk there changes no verdict."""
+        try:
+            write(path)
+        except OSError as error:
+            self.complaints.append(f"{path} cannot be written: {error.strerror or error}")
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Generator[None]:
+        """The last block, below all that pytest says itself: verdict, counts, what decided it, files, next step."""
+        yield
+        self._last_block(terminalreporter)
+
+    def _last_block(self, terminalreporter: pytest.TerminalReporter) -> None:
         outcome = self.outcome
         if not outcome.findings or not outcome.finished:
             return
@@ -62,3 +96,8 @@ class Publishing:
         terminalreporter.section(f"dflash: {outcome.verdict}{unreachable}", sep="=", bold=True, **colour)
         for line in terminal.block(outcome.findings, outcome.document["run"], str(outcome.place.path)):
             terminalreporter.line(line)
+        for line in self.complaints:
+            terminalreporter.line(line, yellow=True)
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            for line in github.commands(outcome.document):
+                terminalreporter.line(line)

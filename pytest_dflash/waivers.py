@@ -64,6 +64,27 @@ def apply(judgement: Judgement, subject: Subject, waivers: Iterable[Waiver], tod
     return judgement
 
 
+def advisory(judgement: Judgement, since: str, as_of: str | None) -> Judgement:
+    """The judgement of a check that is younger than what the profile's gate has taken up: told, and deciding nothing.
+
+    Args:
+        judgement: After the waivers.
+        since: The version that brought the check, such as "0.2".
+        as_of: `[gate] checks_as_of`; None takes every check up.
+    """
+    if as_of is None or _version(since) <= _version(as_of):
+        return judgement
+    outcome = {Outcome.FAIL: Outcome.WAIVED, Outcome.UNPROVEN: Outcome.NOT_RUN}.get(judgement.outcome)
+    if outcome is None:
+        return judgement
+    note = f'advisory, new in {since}, [gate] checks_as_of = "{as_of}": {judgement.summary}'
+    return replace(judgement, outcome=outcome, summary=note)
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
 def notes(
     waivers: Iterable[Waiver], host: str, findings: Iterable[Finding], today: date, *, narrowed: bool = False
 ) -> list[str]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_dflash.findings import Judgement, Outcome, failed
-from pytest_dflash.waivers import Subject, apply
+from pytest_dflash.waivers import Subject, advisory, apply
 
 TODAY = date(2026, 11, 29)
 SUBJECT = Subject("gpu.persistence_mode", "gpu2", "GPU-1")
@@ -59,3 +59,24 @@ def test_only_a_failure_can_be_waived(outcome: Outcome) -> None:
 )
 def test_a_waiver_covers_only_what_it_names(waiver: Waiver, outcome: Outcome) -> None:
     assert waived(waiver).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    "since, as_of, outcome, expected",
+    [
+        ("0.2", "0.1", Outcome.FAIL, Outcome.WAIVED),
+        ("0.2", "0.1", Outcome.UNPROVEN, Outcome.NOT_RUN),
+        ("0.2", "0.1", Outcome.PASS, Outcome.PASS),
+        ("0.2", "0.2", Outcome.FAIL, Outcome.FAIL),
+        ("0.2", "0.10", Outcome.FAIL, Outcome.FAIL),
+        ("0.2", None, Outcome.FAIL, Outcome.FAIL),
+    ],
+)
+def test_a_check_younger_than_the_gate_is_advisory(
+    since: str, as_of: str | None, outcome: Outcome, expected: Outcome
+) -> None:
+    judged = advisory(Judgement(outcome=outcome, summary="wrong"), since, as_of)
+    assert judged.outcome is expected
+    assert (judged.outcome is outcome) or judged.summary == (
+        'advisory, new in 0.2, [gate] checks_as_of = "0.1": wrong'
+    )

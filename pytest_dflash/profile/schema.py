@@ -24,6 +24,7 @@ from pytest_dflash.profile.terms import (
     PlainName,
     Positive,
     Regex,
+    Release,
     Said,
     Specifier,
     TextClass,
@@ -227,9 +228,14 @@ class Witnesses(Table):
 
 
 class Gate(Table):
-    """Checks that must pass or be waived for an acceptance."""
+    """Checks that must pass or be waived for an acceptance.
+
+    Attributes:
+        checks_as_of: The version whose checks count; what a later one brought is told, and decides nothing.
+    """
 
     require: Annotated[tuple[CheckPattern, ...], as_tuple] = ()
+    checks_as_of: Release | None = None
 
 
 class Waiver(Table):

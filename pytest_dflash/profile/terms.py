@@ -21,6 +21,7 @@ from pytest_dflash.findings import AREAS
 UNIT = re.compile(r"[A-Za-z0-9:_.\\@-]+\.service")
 FLAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+RELEASE = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}")
 PACKAGE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 CAPABILITY = re.compile(r"[0-9]+\.[0-9]+")
 PLAIN_NAME = re.compile(r"[a-z][a-z0-9_-]*")
@@ -164,3 +165,4 @@ Witness = Literal[
 TextClass = Literal["code", "mathematics", "prose", "long_context"]
 
 as_tuple = BeforeValidator(_listed)
+Release = Annotated[str, _shaped(RELEASE, 'major and minor number of a version, such as "0.1"')]

@@ -117,9 +117,18 @@ def point(latest: Path, folder: Path) -> None:
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Writes strict JSON in one step: a reader sees the old file or the whole new one."""
+    """Writes strict JSON, as `write_text` does."""
+    write_text(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file in one step: a reader sees the old one or the whole new one."""
     fresh = path.with_name(f".{path.name}-{os.getpid()}")
-    fresh.write_text(
-        json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
-    )
+    fresh.write_text(text, encoding="utf-8")
     fresh.replace(path)
+
+
+def append(path: Path, text: str) -> None:
+    """Adds to a file that others add to as well."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)

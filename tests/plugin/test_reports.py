@@ -66,7 +66,7 @@ def test_of_somebody_else_skipped():
     run = with_key.run("-vvv", "--showlocals", "-rA", "-o", "junit_logging=all")
     assert run.code == 1
     written = [path.read_text() for path in run.folder.rglob("*") if path.is_file()]
-    assert len(written) == 3
+    assert len(written) == 4
     for text in (run.out, run.err, *written):
         assert CANARY not in text
     assert "****" in run.out
@@ -122,7 +122,7 @@ def test_files_that_a_person_names_go_there(project: Project) -> None:
     project.checks(project.finding("pass"))
     run = project.run("--html=mine.html", "--junitxml=mine.xml", "--dflash-report-dir=there")
     assert run.code == 0
-    assert {path.name for path in (project.path / "there").iterdir()} == {"findings.json"}
+    assert {path.name for path in (project.path / "there").iterdir()} == {"findings.json", "ctrf.json"}
     assert (project.path / "mine.html").exists()
     assert (project.path / "mine.xml").exists()
     assert not (project.path / "reports").exists()
@@ -206,3 +206,98 @@ def test_the_header_names_the_ini_file(project: Project) -> None:
     )
     assert re.search(r"dflash ready timeout: 60 s \(service\.ready_timeout_s in .*mine\.toml\)", out)
     assert re.search(r"dflash reports: .*/out \(ini dflash_report_dir in .*\)", out)
+
+
+def test_junit_keeps_identity_expectation_and_measures(project: Project) -> None:
+    project.checks(
+        """
+@check("gpu.ecc")
+def test_one(host_run):
+    return passed("so", param="GPU-1", expected=0, observed={"a": "<&"}, measures={"errors": 0.5})
+
+@check("gpu.mig")
+def test_two(host_run):
+    return [passed("so", param="GPU-1"), failed("no", param="GPU-2", expected=[1])]
+"""
+    )
+    run = project.run()
+    one, two = ET.parse(run.folder / "junit.xml").getroot().iter("testcase")
+    told = {p.get("name"): p.get("value") for p in one.iter("property")}
+    assert told == {
+        "check": "gpu.ecc",
+        "outcome": "pass",
+        "host": "10.1.2.200",
+        "service": "engine.service",
+        "level": "read",
+        "param": "GPU-1",
+        "expected": "0",
+        "observed": '{"a": "<&"}',
+        "measure.errors": "0.5",
+    }
+    told = {p.get("name"): p.get("value") for p in two.iter("property")}
+    assert (told["outcome"], told["outcome[GPU-1]"], told["outcome[GPU-2]"]) == ("fail", "pass", "fail")
+    assert told["expected[GPU-2]"] == "[1]"
+
+
+def test_metrics_go_where_they_are_wanted(project: Project) -> None:
+    project.checks(project.finding("fail"))
+    project.run("--dflash-metrics=dflash.prom")
+    assert 'dflash_run_verdict{verdict="reject"} 1' in (project.path / "dflash.prom").read_text()
+
+
+def test_a_folder_for_metrics_that_is_not_there_is_a_usage_error(project: Project) -> None:
+    project.checks(project.finding("fail"))
+    run = project.run("--dflash-metrics=no/such/dflash.prom")
+    assert run.code == 4
+    assert "--dflash-metrics: " in run.err
+
+
+def test_github_gets_its_summary_and_annotations(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    step = project.path / "step.md"
+    step.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    project.checks(project.finding("fail"))
+    run = project.run()
+    assert step.read_text().startswith("before\n## REJECT")
+    assert "\n::error title=systemd.active on 10.1.2.200::it is not so Do: mend it" in run.out
+
+
+def test_a_summary_that_cannot_be_written_changes_no_verdict(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path))
+    project.checks(project.finding("pass"))
+    run = project.run()
+    assert run.code == 0
+    assert "cannot be written: Is a directory" in run.out
+
+
+def test_the_last_words_are_verdict_report_and_next_step(project: Project) -> None:
+    project.checks(project.finding("fail"))
+    lines = project.run("-q").out.rstrip().splitlines()
+    places = [
+        next(n for n, line in enumerate(lines) if word in line) for word in ("FAILED ", "dflash: reject")
+    ]
+    assert places == sorted(places)
+    assert lines[-2].startswith("next: mend it")
+
+
+def test_checks_newer_than_the_gate_decide_nothing(project: Project) -> None:
+    project.profile('[gate]\nchecks_as_of = "0.1"\n')
+    project.checks(
+        project.finding("pass")
+        + '@check("gpu.mig", since="0.2")\ndef test_new(host_run):\n    return failed("no")\n'
+        + '@check("gpu.ecc", since="0.2")\ndef test_newer(host_run):\n    return unproven("nobody says")\n'
+    )
+    run = project.run()
+    assert (run.code, run.verdict) == (0, "accept")
+    assert sorted(run.outcomes) == ["not_run", "pass", "waived"]
+
+
+def test_a_gate_of_no_version_is_a_usage_error(project: Project) -> None:
+    project.profile('[gate]\nchecks_as_of = "yesterday"\n')
+    project.checks(project.finding("pass"))
+    run = project.run()
+    assert run.code == 4
+    assert 'gate.checks_as_of: must be major and minor number of a version, such as "0.1"' in run.err
