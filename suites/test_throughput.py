@@ -8,10 +8,18 @@ from pytest_dflash.host_run import HostRun
 from pytest_dflash.load import floors
 from pytest_dflash.load.long_prompts import NEW_TOKENS, REQUESTS, LongPrompts, lengths_of
 from pytest_dflash.load.measuring import Loads
+from pytest_dflash.load.self_test import best_of
 from pytest_dflash.loading import decode_lines, prefix_cache_set
 from pytest_dflash.profile.schema import Profile
-from pytest_dflash.rules import graphs, throughput, under_load
+from pytest_dflash.rules import graphs, instrument, throughput, under_load
 from pytest_dflash.rules import long_prompts as longer
+
+
+@check("throughput.instrument", level="load")
+def test_this_side_measures_rightly(profile: Profile) -> Judgement:
+    if not profile.throughput:
+        return not_applicable("the profile has no [[throughput]] load")
+    return instrument.fit(best_of(3, max(load.concurrency for load in profile.throughput)))
 
 
 @check("throughput.errors", level="load", per="load")

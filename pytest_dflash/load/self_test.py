@@ -66,6 +66,16 @@ class SelfTest:
         return f"against a server of known timing, at {self.concurrency} streams, {'; '.join(wrong)}"
 
 
+def best_of(tries: int, concurrency: int) -> SelfTest:
+    """The first self-test that finds the client fit, else the last: a machine may be busy for a moment."""
+    found = self_test(concurrency)
+    for _ in range(tries - 1):
+        if not (found.unfit() or found.busy):
+            break
+        found = self_test(concurrency)
+    return found
+
+
 @contextmanager
 def truth_server(*arguments: str) -> Iterator[str]:
     """Its base URL, while it runs."""
