@@ -12,7 +12,7 @@ from pytest_dflash.findings import Judgement
 from pytest_dflash.lifecycle.changing import Budgets
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.rules import tree_acceptance, tree_text
-from pytest_dflash.rules.tree_lossless import Situation, lossless
+from pytest_dflash.rules.tree_lossless import Situation, lossless, pointless
 from pytest_dflash.trials import Trials
 
 BATCHED = Situation(
@@ -58,7 +58,7 @@ def test_drafts_behind_the_first_are_accepted_too(trial: Trial, trials: Trials) 
 
 @check("tree.acceptance_over_context", level="load")
 def test_long_prompts_keep_their_accept_length(trial: Trial) -> Judgement:
-    return tree_acceptance.holds_over_context(trial.drafted)
+    return tree_acceptance.holds_over_context(trial.drafted_far)
 
 
 @check("tree.no_degeneration", level="load", requests=2, tokens=LONG[1] + 1)
@@ -78,12 +78,16 @@ def test_answers_under_a_json_schema_fulfil_it(trial: Trial) -> Judgement:
 
 @check("tree.sampling", level="load", requests=192, tokens=TOKENS["sampled"] + 16)
 def test_temperature_one_samples_as_the_target_would(trial: Trial) -> Judgement:
-    return tree_text.sampled(trial.sampled, trial.first_tokens, trial.grounds)
+    alone = lossless([trial.alone], trial.grounds)
+    return pointless(alone, "what is sampled") or tree_text.sampled(
+        trial.sampled, trial.first_tokens, trial.grounds
+    )
 
 
 @check("tree.cache_consistent", level="load", requests=8, tokens=TOKENS["cached"] + 4)
 def test_the_prefix_cache_changes_no_answer(trial: Trial) -> Judgement:
-    return tree_text.cache_consistent(trial.cached, trial.grounds)
+    alone = lossless([trial.alone], trial.grounds)
+    return pointless(alone, "what the cache gives") or tree_text.cache_consistent(trial.cached, trial.grounds)
 
 
 PER_BUDGET = TOKENS["alone"] + TOKENS["together"] + TOKENS["edges"] + 80
@@ -122,6 +126,9 @@ def test_budget_samples_as_the_target_would(
     trials: Trials, budgets: Budgets, budget: str | None
 ) -> Judgement:
     def judge(trial: Trial) -> Judgement:
-        return tree_text.sampled(trial.sampled, trial.first_tokens, trial.grounds)
+        alone = lossless([trial.alone], trial.grounds)
+        return pointless(alone, "what is sampled") or tree_text.sampled(
+            trial.sampled, trial.first_tokens, trial.grounds
+        )
 
     return trials.at(budgets, budget, judge)

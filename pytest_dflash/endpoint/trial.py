@@ -18,6 +18,7 @@ from pytest_dflash.oracle import noise, prompts
 from pytest_dflash.oracle.acceptance import Drafted
 from pytest_dflash.oracle.answers import Grounds, Part, Said, counted, each_of
 from pytest_dflash.oracle.choice import Choice, Oracle
+from pytest_dflash.oracle.loops import loop
 from pytest_dflash.oracle.noise import Noise
 from pytest_dflash.oracle.prefill import Sample
 from pytest_dflash.oracle.rescoring import Line
@@ -178,6 +179,12 @@ class Trial:
     def drafted(self) -> tuple[Drafted, ...]:
         """Verify steps of the greedy answers: of one request at a time, several at once, and long prompts."""
         return (*self.alone.drafted, *self.together.drafted, *self.at_edges.drafted)
+
+    @property
+    def drafted_far(self) -> tuple[Drafted, ...]:
+        """The same, with a long answer that does not go round in circles: circles are easily drafted."""
+        (said,) = self.long.said
+        return self.drafted if loop(said.spoken.tokens or ()) else (*self.drafted, *self.long.drafted)
 
     def ask_all(self) -> None:
         """Asks everything that is compared between processes."""

@@ -21,8 +21,10 @@ NOTHING = 1.05
 """An accept length below this: nothing is accepted."""
 SHORT, LONG = 300, 1000
 """Contexts up to this many tokens, and from so many on, are compared."""
+BRIEF, LASTING = 60, 250
+"""So are answers of at most so many tokens, and of at least so many."""
 LOST = 0.6
-"""So little of the accept length at short contexts is left at long ones, with certainty, where it decays."""
+"""So little of the accept length is left, with certainty, where it decays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,21 +103,30 @@ def only_first(several: Sequence[Drafted], depth: int | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Decay:
-    """Accept lengths at short and at long contexts; `lost` where the second is certainly much smaller."""
+    """Tokens per step near the beginning and far from it; `lost` where the second is certainly much smaller."""
 
-    short: float
-    long: float
+    near: float
+    far: float
     lost: bool
 
 
-def decay(several: Sequence[Drafted]) -> Decay | None:
-    """None where long contexts were not asked, or too few steps were."""
-    short = together([each for each in several if each.context <= SHORT])
-    long = together([each for each in several if each.context >= LONG])
-    if short is None or long is None or min(short.steps, long.steps) < STEPS / 4:
+def decay_by_prompt(several: Sequence[Drafted]) -> Decay | None:
+    """Behind short and behind long prompts; None where either was not asked, or too few steps were."""
+    return _decay([e for e in several if e.context <= SHORT], [e for e in several if e.context >= LONG])
+
+
+def decay_by_answer(several: Sequence[Drafted]) -> Decay | None:
+    """In short and in long answers, behind short prompts."""
+    single = [e for e in several if e.answers == 1 and e.context <= SHORT]
+    return _decay([e for e in single if e.tokens <= BRIEF], [e for e in single if e.tokens >= LASTING])
+
+
+def _decay(near: Sequence[Drafted], far: Sequence[Drafted]) -> Decay | None:
+    one, other = together(near), together(far)
+    if one is None or other is None or min(one.steps, other.steps) < STEPS / 4:
         return None
-    highest, lowest = long.per_step + SURE * error(long), short.per_step - SURE * error(short)
-    return Decay(short.per_step, long.per_step, highest < LOST * lowest)
+    highest, lowest = other.per_step + SURE * error(other), one.per_step - SURE * error(one)
+    return Decay(one.per_step, other.per_step, highest < LOST * lowest)
 
 
 def falls(smaller: Drafted, larger: Drafted) -> bool:

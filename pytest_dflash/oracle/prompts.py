@@ -67,7 +67,7 @@ def edges(bounds: Bounds, window: int | None) -> tuple[int, ...]:
         if edge and edge > 1:
             found |= {edge - 1, edge, edge + 1}
     if window:
-        found |= {window - 1, window, window + 1, window + window // 2}
+        found |= {window - 1, window, window + 1, window + window // 4}
     most = min((bounds.context or FARTHEST) - ROOM, FARTHEST)
     return tuple(sorted(each for each in found if 2 <= each <= most))
 

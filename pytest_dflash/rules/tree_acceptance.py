@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from pytest_dflash.findings import Judgement, failed, not_applicable, passed, unproven
 from pytest_dflash.oracle import acceptance
-from pytest_dflash.oracle.acceptance import DEFINITION, LONG, NOTHING, SHORT, STEPS, Drafted
+from pytest_dflash.oracle.acceptance import BRIEF, DEFINITION, LASTING, LONG, NOTHING, SHORT, STEPS, Drafted
 from pytest_dflash.profile.schema import Range
 
 QUIET = "the engine tells no verify steps: it does not speculate, or its counters are off (--enable-metrics)"
@@ -118,22 +118,29 @@ def reaches_depth(drafted: Sequence[Drafted], depth: int | None) -> Judgement:
 
 
 def holds_over_context(drafted: Sequence[Drafted]) -> Judgement:
-    """Behind a long prompt the drafter is still worth its time."""
-    found = acceptance.decay(drafted)
-    if found is None:
-        return not_applicable(
-            f"not told: it takes verify steps of prompts of at most {SHORT} and of at least {LONG} tokens"
-        )
-    measures = {"short_context": round(found.short, 3), "long_context": round(found.long, 3)}
-    rest = {"expected": round(found.short, 2), "observed": round(found.long, 2), "measures": measures}
-    both = (
-        f"accept length {found.short:.2f} at prompts of up to {SHORT} tokens, {found.long:.2f} from {LONG} on "
-        "(without the first token of each answer)"
-    )
-    if found.lost:
+    """Behind a long prompt, and far into a long answer, the drafter is still worth its time."""
+    places = {
+        f"behind prompts of at most {SHORT} tokens and of {LONG} or more": acceptance.decay_by_prompt(
+            drafted
+        ),
+        f"in answers of at most {BRIEF} tokens and of {LASTING} or more": acceptance.decay_by_answer(drafted),
+    }
+    found = {where: decay for where, decay in places.items() if decay}
+    if not found:
+        return not_applicable(f"not told: it takes verify steps {' or '.join(places)}")
+    told = [f"{decay.near:.2f} and {decay.far:.2f} {where}" for where, decay in found.items()]
+    worst = min(found.values(), key=lambda each: (not each.lost, each.far / each.near))
+    rest = {
+        "expected": round(worst.near, 2),
+        "observed": round(worst.far, 2),
+        "measures": {"near": round(worst.near, 3), "far": round(worst.far, 3)},
+    }
+    both = f"tokens per verify step, the first of each answer left out: {'; '.join(told)}"
+    if worst.lost:
         return failed(
             both,
-            cause="the drafter was trained with a window that it does not get here, or its positions are wrong far out",
+            cause="the drafter was trained with a window that it does not get here, its positions are wrong far out, or "
+            "drafter and target come apart with each token (penalties that only one of them applies)",
             remedy="read window.reaches_draft_runner; give the drafter the window it was trained with",
             **rest,
         )

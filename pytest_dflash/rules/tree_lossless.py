@@ -60,6 +60,16 @@ def lossless(parts: Sequence[Part], grounds: Grounds, situation: Situation = Sit
     return _by_tally(parts, grounds, situation, found, within)
 
 
+def pointless(alone: Judgement, what: str) -> Judgement | None:
+    """That one request alone is answered wrongly already; None where it is not."""
+    if alone.outcome is not Outcome.FAIL:
+        return None
+    return Judgement(
+        outcome=Outcome.BLOCKED,
+        summary=f"one request at a time is not answered as the target would (tree.lossless), so {what} proves nothing",
+    )
+
+
 def spent(parts: Sequence[Part], grounds: Grounds) -> dict[str, float]:
     """What it cost, seconds and tokens, and by which seed it can be asked again."""
     generating, judging = sum(p.generating_s for p in parts), sum(p.judging_s for p in parts)

@@ -63,7 +63,7 @@ def test_a_tree_that_is_verified_to_one_level_only_is_shallow() -> None:
 
 def test_acceptance_that_is_lost_behind_long_prompts_is_told() -> None:
     short = [real(n) for n in range(12)]
-    lost = acceptance.decay([*short, *(drafted([0] * 20, context=2048) for _ in range(3))])
+    lost = acceptance.decay_by_prompt([*short, *(drafted([0] * 20, context=2048) for _ in range(3))])
     assert lost is not None
     assert lost.lost
 
@@ -73,10 +73,10 @@ def test_acceptance_that_stays_is_not_accused() -> None:
         answers = [real(seed * 40 + n) for n in range(12)] + [
             real(seed * 40 + 20 + n, 2048) for n in range(3)
         ]
-        found = acceptance.decay(answers)
+        found = acceptance.decay_by_prompt(answers)
         assert found is not None
         assert not found.lost
-    assert acceptance.decay([real(1)]) is None
+    assert acceptance.decay_by_prompt([real(1)]) is None
 
 
 def test_a_larger_tree_that_accepts_less_is_told() -> None:
@@ -86,3 +86,13 @@ def test_a_larger_tree_that_accepts_less_is_told() -> None:
     assert larger is not None
     assert acceptance.falls(smaller, larger)
     assert not acceptance.falls(larger, smaller)
+
+
+def test_acceptance_that_is_lost_within_a_long_answer_is_told() -> None:
+    brief = [drafted([3, 1, 4, 2, 0, 5, 2]) for _ in range(6)]
+    lost = acceptance.decay_by_answer([*brief, drafted([3, 2, 1] * 4 + [0] * 260)])
+    assert lost is not None
+    assert lost.lost
+    kept = acceptance.decay_by_answer([*brief, drafted([3, 1, 4, 2, 0, 5, 2] * 11)])
+    assert kept is not None
+    assert not kept.lost

@@ -16,7 +16,7 @@ def test_a_text_is_long_enough_and_never_the_same_for_another_seed() -> None:
 
 def test_edges_are_those_of_kernels_pages_chunks_and_the_window() -> None:
     assert prompts.edges(Bounds(context=8192, page=64, chunk=512), 2048) == (
-        63, 64, 65, 66, 127, 128, 129, 511, 512, 513, 2047, 2048, 2049, 3072,
+        63, 64, 65, 66, 127, 128, 129, 511, 512, 513, 2047, 2048, 2049, 2560,
     )  # fmt: skip
 
 
