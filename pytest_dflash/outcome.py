@@ -125,7 +125,7 @@ class RunOutcome:
         for name, run in self.runs.items():
             mine = [result for host, result in results if host == name]
             missing = verdict.unmet(mine, run.profile.gate.require, narrowed=self.narrowed)
-            self.unmet += [f"{pattern} on {name}" for pattern in missing]
+            self.unmet += [f"{pattern} on {name}{verdict.unknown(mine, pattern)}" for pattern in missing]
         # `shouldfail` ends a session without any interruption: -x does, and so does a plugin's time limit.
         ended = self.stopped if self.stopped is not None else str(session.shouldfail or "") or None
         interrupted = ended is not None and not ended.startswith(STOPPED_BY_XDIST)
@@ -184,6 +184,7 @@ class RunOutcome:
         today = datetime.now(tz=UTC).date()
         for name, run in self.runs.items():
             mine = [finding for finding in self.findings if finding.host == name]
+            lines += self.hosts.get(name, {}).get("notes", [])
             lines += run.notes() + waivers.notes(
                 run.profile.waivers, name, mine, today, narrowed=self.narrowed
             )

@@ -16,6 +16,10 @@ from pytest_dflash.levels import Allowed
 if TYPE_CHECKING:
     from pytest_dflash.host_run import HostRun
 
+NOTHING = (
+    "--dflash-plan: no check was collected, so there is nothing to plan; name the suites, for example suites/"
+)
+
 
 class Plan:
     """Prints the plan of the collected checks and ends the run.
@@ -32,6 +36,8 @@ class Plan:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Takes the place of the test loop."""
+        if not any(map(checks.of, session.items)):
+            raise pytest.UsageError(NOTHING)
         reporter = session.config.pluginmanager.getplugin("terminalreporter")
         for name, run in self.runs.items():
             chosen = [

@@ -6,6 +6,7 @@ section 3.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -62,6 +63,15 @@ def unmet(results: Sequence[Result], require: Iterable[str], *, narrowed: bool) 
         if any(result.outcome not in GOOD for result in matching) or (not matching and not narrowed):
             missing.append(pattern)
     return missing
+
+
+def unknown(results: Sequence[Result], pattern: str) -> str:
+    """What is to be said of a required pattern that no check of the run matches; "" where one does."""
+    names = {result.check for result in results}
+    if any(fnmatchcase(name, pattern) for name in names):
+        return ""
+    close = difflib.get_close_matches(pattern, names, 1, 0.6)
+    return f" (no check of this run has such a name{f'; did you mean {close[0]}?' if close else ''})"
 
 
 def judge(results: Sequence[Result], missing: Sequence[str], circumstances: Circumstances) -> Verdict:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_dflash.findings import Outcome
-from pytest_dflash.verdict import Circumstances, Result, Verdict, exit_code, judge, unmet
+from pytest_dflash.verdict import Circumstances, Result, Verdict, exit_code, judge, unknown, unmet
 
 outcomes = st.lists(st.sampled_from(list(Outcome)), max_size=8)
 
@@ -95,3 +95,10 @@ def test_only_an_accepted_or_good_partial_run_exits_with_zero() -> None:
     for verdict, values in itertools.product(Verdict, itertools.product([False, True], repeat=5)):
         code = exit_code(verdict, Circumstances(**dict(zip(flags, values, strict=True))))
         assert (code == 0) == (verdict in {Verdict.ACCEPT, Verdict.PARTIAL} and not any(values))
+
+
+def test_a_required_name_that_no_check_has_is_told_with_the_close_one() -> None:
+    said = unknown([Result("window.reaches_draft_runner", Outcome.PASS)], "window.reaches_draft_runer")
+    assert said == " (no check of this run has such a name; did you mean window.reaches_draft_runner?)"
+    assert unknown([Result("gpu.count", Outcome.FAIL)], "gpu.*") == ""
+    assert unknown([], "nonsense.*") == " (no check of this run has such a name)"
