@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_dflash.endpoint.client import Client
 from tests.realhost.services import Service
 
 ROOT = Path(__file__).parents[2]
@@ -212,6 +215,35 @@ def test_a_real_sglang_is_accepted(sglang_host: Service, tmp_path: Path) -> None
     window = finding(document, "window.reaches_draft_runner")
     assert window["outcome"] == "pass"
     assert all(each["value"] == 32 for each in window["evidence"])
+
+
+def test_a_real_sglang_counts_a_verify_step_for_what_was_accepted_and_one_token_more(
+    sglang_host: Service,
+) -> None:
+    def counted(name: str, text: str) -> float:
+        return sum(
+            float(number) for number in re.findall(rf"^sglang:{name}{{[^}}]*}} (\S+)$", text, re.MULTILINE)
+        )
+
+    with Client(f"http://127.0.0.1:{sglang_host.port}", served_model="tiny", deadline_s=240) as client:
+        before = client.get("/metrics").text
+        answer = client.stream("import os", route="completions", max_tokens=160)
+        deadline = time.monotonic() + 30
+        while True:  # its counters follow at its own pace
+            after = client.get("/metrics").text
+            tokens, steps = (
+                counted(name, after) - counted(name, before)
+                for name in ("generation_tokens_total", "spec_verify_calls_total")
+            )
+            if tokens >= 160 or time.monotonic() > deadline:
+                break
+    assert answer.usage is not None
+    assert answer.usage.completion_tokens == 160
+    assert 2 < tokens / steps < 8  # the same draft accepts about 4 under vLLM, counted in the same way
+    lines = sglang_host.machine.sh(
+        f"journalctl -u {sglang_host.unit} -o cat -a | grep -o 'accept len: [0-9.]*' || true"
+    )
+    assert all(1 <= float(line.split()[-1]) <= 8 for line in lines.splitlines())
 
 
 @pytest.mark.parametrize("name", ["edited_not_reloaded", "reloaded_not_restarted", "previous_process"])
