@@ -12,6 +12,9 @@ from dataclasses import dataclass
 HEAD_END = b"\r\n\r\n"
 LAST_CHUNK = b"\r\n0\r\n\r\n"
 """How a chunked answer ends. The CRLF in front closes the chunk before, or the head where there was none."""
+LAST_CHUNK_AT_LENGTH = re.compile(rb"\r\n0+[ \t]*(?:;[^\r\n]*)?\r\n(?:[!-9;-~]+:[^\r\n]*\r\n)*\r\n\Z")
+"""The same with all that the RFC allows in it: more zeros, extensions, trailer fields."""
+TAIL = 1024
 MAX_HEAD = 64 * 2**10
 
 STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
@@ -58,7 +61,10 @@ def head(raw: bytes | bytearray) -> Head | None:
 def ended(raw: bytes | bytearray, head_: Head) -> bool:
     """Whether the answer is whole, as far as its last bytes tell. What only the close ends is never."""
     if head_.chunked:
-        return raw.endswith(LAST_CHUNK)
+        if raw.endswith(LAST_CHUNK):
+            return True
+        unusual = raw.endswith(HEAD_END) and LAST_CHUNK_AT_LENGTH.search(raw, max(len(raw) - TAIL, 0))
+        return bool(unusual)
     return head_.length is not None and len(raw) >= head_.size + head_.length
 
 

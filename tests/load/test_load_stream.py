@@ -179,6 +179,17 @@ def test_where_an_answer_ends_is_told_by_its_last_bytes() -> None:
     assert [at for at in range(len(whole) + 1) if ended(whole[:at], found)] == [len(whole)]
 
 
+@pytest.mark.parametrize(
+    "end", [b"000\r\n\r\n", b"0;why=over\r\n\r\n", b"0\r\nx-digest: a\r\nx-b: c\r\n\r\n"]
+)
+def test_an_unusual_last_chunk_ends_an_answer_too(end: bytes) -> None:
+    whole = HEAD + chunk(b"data: 0\r\n\r\n" + said("a") + usage(1) + DONE.replace(b"\n", b"\r\n")) + end
+    found = head(whole)
+    assert found is not None
+    assert [at for at in range(len(whole) + 1) if ended(whole[:at], found)] == [len(whole)]
+    assert spans(whole, found)[1]
+
+
 def test_an_answer_of_known_length_ends_with_its_last_byte() -> None:
     whole = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     found = head(whole)
