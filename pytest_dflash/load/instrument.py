@@ -24,7 +24,7 @@ class Instrument:
 
     Attributes:
         cpu_share: Of one core, by the thread that measured.
-        lag_mean_s: How late the event loop came to a timer 25 times a second; lag_p99_s, lag_max_s likewise.
+        lag_mean_s: How late the event loop came to a timer ten times a second; lag_p99_s, lag_max_s likewise.
         send_lag_p99_s: From the moment in which a request could have been written to its write.
     """
 

@@ -57,8 +57,8 @@ def run(
         door: The service.
         plan: What is asked.
         decided: Asked after each repeat, with all of them.
-        abort: Asked four times a second; a reason ends all requests at once.
-        progress: Told four times a second. Both run on the loop that measures: be quick.
+        abort: Asked three times a second; a reason ends all requests at once.
+        progress: Told three times a second. Both run on the loop that measures: be quick.
 
     Raises:
         EndpointTrouble: The throw-away request was not accepted, or nothing answers.

@@ -22,10 +22,10 @@ from pytest_dflash.load.instrument import Instrument, instrument
 from pytest_dflash.load.records import Failure
 from pytest_dflash.load.transport import Connection, clock, connect
 
-PROBE_S = 0.04
+PROBE_S = 0.1
 """How often the loop is asked whether it is late."""
-WATCH_EVERY = 6
-"""Probes between two looks at deadline and abort: four looks a second."""
+WATCH_EVERY = 3
+"""Probes between two looks at deadline and abort: three looks a second."""
 
 Watch = Callable[["Wave"], str | None]
 
@@ -38,7 +38,7 @@ class Wave:
         door: Where they go.
         streams: How many are in flight at once.
         timeout_s: The longest that one answer may take.
-        watch: Asked four times a second; a reason ends everything at once.
+        watch: Asked three times a second; a reason ends everything at once.
     """
 
     door: Door
