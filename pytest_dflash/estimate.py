@@ -21,6 +21,8 @@ PASSIVE_S = 5
 """Rough seconds for reading a host and asking its passive routes."""
 PER_REQUEST_S = 3
 """Rough seconds for one short completion."""
+CONFIRMED_BY = 64
+"""At most so many tokens tell that a fresh process completes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,12 @@ def estimate(chosen: Iterable[Check], allowed: Allowed, profile: Profile, ready_
     """The cost of the checks; a restart is shared by all checks that need one."""
     chosen = list(chosen)
     running = [each for each in chosen if allowed.permits(each.level)]
-    requests = sum(each.requests for each in running)
     restarts = max((each.restarts for each in running if each.level != "reconfigure"), default=0)
     visits = any(each.level == "reconfigure" for each in running)
     reconfigured = len(cells(profile.tree)) + 1 if visits and profile.tree.budgets else 0
+    # A fresh process is asked for one completion, where any may be asked for.
+    confirmed = restarts + reconfigured if allowed.permits("probe") else 0
+    requests = sum(each.requests for each in running) + confirmed
     waits = {"lifecycle.stays_up": profile.lifecycle.stays_up_s}
     loading = sum(load.time_budget_s for load in profile.throughput)
     loads = any(each.area == "throughput" for each in running)
@@ -63,7 +67,7 @@ def estimate(chosen: Iterable[Check], allowed: Allowed, profile: Profile, ready_
         checks=len(running),
         held=Counter(each.level for each in chosen if not allowed.permits(each.level)),
         requests=requests,
-        tokens=sum(each.tokens for each in running),
+        tokens=sum(each.tokens for each in running) + confirmed * CONFIRMED_BY,
         restarts=restarts + reconfigured,
         reconfigured=reconfigured,
         seconds=PASSIVE_S

@@ -15,6 +15,7 @@ import pytest
 from pytest_dflash import host_entry
 from pytest_dflash.endpoint.service import Service
 from pytest_dflash.endpoint.trial import Trial
+from pytest_dflash.errors import NotPutBack
 from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.host_run import RUNS, HostRun
 from pytest_dflash.lifecycle.changing import Budgets, Changed
@@ -38,8 +39,15 @@ def _dflash_host(request: pytest.FixtureRequest) -> str:
 def host_run(
     _dflash_host: str, pytestconfig: pytest.Config, request: pytest.FixtureRequest
 ) -> Iterator[HostRun]:
-    """Everything about the host; put back and closed when its last test is done."""
-    run = pytestconfig.stash[RUNS][_dflash_host]
+    """Everything about the host; put back and closed when its last test is done.
+
+    Pytest ends the host before it in this fixture's own set-up, so that here is where no other host is touched.
+    """
+    runs = pytestconfig.stash[RUNS]
+    left = next((name for name, run in runs.items() if host_entry.broken(run) and name != _dflash_host), None)
+    if left is not None:
+        raise NotPutBack(f"{_dflash_host} was not touched, as {left} could not be put back")
+    run = runs[_dflash_host]
     yield run
     run.close()
     if host_entry.broken(run):

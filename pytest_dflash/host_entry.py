@@ -45,6 +45,7 @@ def document(run: HostRun, identity: Identity | None) -> dict[str, Any]:
         "changed": bool(controller and controller.changed),
         "restored": controller.restored if controller else None,
         "unreachable": run.unreachable,
+        "notes": _left(controller),
         "waivers": [
             {"check": w.check, "param": w.param, "reason": w.reason, "expires": str(w.expires)}
             for w in run.profile.waivers
@@ -53,11 +54,16 @@ def document(run: HostRun, identity: Identity | None) -> dict[str, Any]:
     } | (portrait(settled[0]) if isinstance(settled := run.__dict__.get("_settled"), tuple) else {})
 
 
+def _left(controller: Controller | None) -> list[str]:
+    """What changing the host has left or met, for the summary."""
+    if controller is None:
+        return []
+    return [*([f"NOT PUT BACK: {controller.broken}"] if controller.broken else []), *controller.notes]
+
+
 def notes(run: HostRun) -> list[str]:
-    """What a reader of the summary should know beside the findings."""
-    controller = _controller(run)
-    lines = [f"NOT PUT BACK: {left}"] if (left := broken(run)) else []
-    lines += controller.notes if controller else []
+    """What a reader of the summary should know of the profile beside the findings."""
+    lines = []
     if not run.loaded.reviewed:
         lines.append(
             f"profile: {run.loaded.path} says reviewed = false: nobody vouches for these expectations yet"

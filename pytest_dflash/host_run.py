@@ -54,8 +54,9 @@ from pytest_dflash.rules.readiness import serves
 from pytest_dflash.witness.chain import Chain, Sources
 from pytest_dflash.witness.setting import follow_flag
 
-LEASE_S = 1800.0
-"""Seconds for which the host waits for a run that changed it, where the profile does not say."""
+LEASE_S, SPARE_S = 1800.0, 120.0
+"""Seconds for which the host waits for a run that changed it, where the profile does not say: at least so long, and
+longer than a start and the start of the way back with their time for all else."""
 QUIET_HOLDS_S = 5.0
 """So long a host without foreign requests counts as one: each look for them takes a while."""
 RENEWED = ("_settled", "service", "info", "version", "chain")
@@ -149,7 +150,7 @@ class HostRun:
     def controller(self) -> Controller:
         """Restarts and changes the unit, and puts it back."""
         run = uuid.uuid4().hex[:8]
-        lease_s = self.profile.lifecycle.lease_s or max(LEASE_S, 2 * self.ready_timeout_s + 120)
+        lease_s = self.profile.lifecycle.lease_s or max(LEASE_S, 2 * self.ready_timeout_s + SPARE_S)
         return Controller(
             collector=self.collector,
             dialect=self.dialect,
@@ -161,6 +162,7 @@ class HostRun:
             tell=self.tell,
             afford=self._afford,
             apart=self.rotation.left,
+            undrain=self.rotation.by_hand,
         )
 
     def _afford(self, step: str, restarts: int) -> None:
@@ -203,6 +205,7 @@ class HostRun:
             answered=self.locator.answered,
             dialect=self.dialect,
             wait=wait,
+            completes=self.locator.completes if self.allowed.permits("probe") else None,
         )
 
     def _facts(self, probes: Any, *, passive: bool = True) -> Facts:
@@ -256,9 +259,12 @@ class HostRun:
         """Before a check of this level acts.
 
         Raises:
-            Refused: It would load the host while requests of others run, and nobody typed that it may.
+            Refused: It would load the host while requests of others run, and nobody typed that it may; or a
+                change that was made is not in force any more.
             NotServing, HostError: There is nothing to load.
         """
+        if "controller" in self.__dict__:
+            self.controller.beat()  # a check may take its time while flags are changed
         now = self.rotation.clock
         if level == "load" and not self.allowed.load_typed and self.service and now() >= self.quiet_until:
             self.rotation.load_guard()
@@ -352,7 +358,7 @@ class HostRun:
     @property
     def touched(self) -> bool:
         """Whether this process asked the host anything."""
-        asked = "collector" in self.__dict__ or "_settled" in self.__dict__
+        asked = bool(self.__dict__.keys() & {"collector", "controller", "_settled"})
         return self.reach.opened is not None or asked or bool(self.carriers)
 
     def _known_identity(self) -> Identity | None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from pytest_dflash.endpoint import service
+from pytest_dflash.endpoint import completion, service
 from pytest_dflash.endpoint.client import Client
 from pytest_dflash.endpoint.service import Service
 from pytest_dflash.errors import EndpointError, HostError, NotServing
 from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.facts.reading import Value
+from pytest_dflash.findings import Outcome
 from pytest_dflash.lifecycle.settling import Answered
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.reach import Reach
@@ -21,6 +22,8 @@ from pytest_dflash.reach import Reach
 DEADLINE_S = 30.0
 ANSWER_S = 10.0
 """How long a passive route may take before the service counts as one that does not answer."""
+COMPLETION_S, MAX_TOKENS = 60.0, 64
+"""The same for the first completion of a fresh process, which may compile kernels."""
 
 
 @dataclass
@@ -61,6 +64,20 @@ class Locator:
         except HostError:
             return Answered(answers=None)  # no way leads there; whoever asks for the service is told
         return Answered(answers=True)
+
+    def completes(self, facts: Facts) -> Answered:
+        """Whether one short completion comes out right; what nobody can judge counts as neither."""
+        endpoint = self.profile.endpoint
+        try:
+            with self._client(self.find(facts), self.key, COMPLETION_S) as client:
+                said = client.complete(endpoint.prompt, max_tokens=MAX_TOKENS)
+        except EndpointError as error:
+            return Answered(answers=False, why=str(error))
+        except HostError:
+            return Answered(answers=None)  # as above
+        found = completion.judge(said, expect=endpoint.expect, max_tokens=MAX_TOKENS)
+        right = {Outcome.PASS: True, Outcome.FAIL: False}.get(found.outcome)
+        return Answered(answers=right, why=found.summary)
 
     def find(self, facts: Facts) -> str:
         """The URL: the profile's, else where the serving process listens, else a tunnel to there.

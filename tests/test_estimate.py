@@ -76,7 +76,13 @@ def test_what_the_level_does_not_reach_is_counted_by_the_level_that_it_needs() -
 def test_one_restart_is_shared_by_all_that_need_it() -> None:
     found = cost(RESTART, STAYS, lifecycle={"ready_within_s": 600, "stays_up_s": 60})
     assert (found.restarts, found.reconfigured) == (1, 0)
-    assert found.seconds == pytest.approx(5 + 3 + 60 + 600)
+    assert (found.requests, found.tokens) == (2, 8 + 64)
+    assert found.seconds == pytest.approx(5 + 2 * 3 + 60 + 600)
+
+
+def test_a_fresh_process_is_asked_for_a_completion_where_any_may_be_asked_for() -> None:
+    assert cost(RESTART).requests == 1
+    assert cost(RESTART, allowed=Allowed(("read", "restart"))).requests == 0
 
 
 def test_budgets_and_topks_cost_a_restart_each_and_one_to_put_back() -> None:
@@ -111,7 +117,7 @@ def test_a_plan_that_does_not_fit_its_limits_says_so() -> None:
     limited = Allowance(max_restarts=2, deadline_s=600.0)
     assert plan(RESTART, BUDGET, tree=TREE, allowance=limited)[-2:] == [
         "  limit     8 restarts are more than --dflash-max-restarts=2: what does not fit is refused and unproven",
-        "  limit     7205 s are more than --dflash-deadline=600: what does not fit is refused and unproven",
+        "  limit     7229 s are more than --dflash-deadline=600: what does not fit is refused and unproven",
     ]
     assert not [line for line in plan(READ, allowance=limited) if "limit" in line]
 

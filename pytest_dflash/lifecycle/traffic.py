@@ -8,6 +8,7 @@ case, also where the drain itself failed half way.
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -72,6 +73,12 @@ class Rotation:
     sleep: Sleep = time.sleep
     clock: Callable[[], float] = time.monotonic
     tell: Callable[[str], None] = lambda _line: None
+
+    @property
+    def by_hand(self) -> str:
+        """What brings the host back, as a person types it; "" where `left` takes it out of nothing."""
+        drains = self.traffic.drain and not self.drained
+        return shlex.join(filled(self.traffic.undrain, self.host)) if drains else ""
 
     def load_guard(self) -> None:
         """Before requests that load the host.
