@@ -27,7 +27,6 @@ CORE_NAMES = {
     "load_format": "load-format",
     "tensor_parallel_size": "tensor-parallel-size",
     "pipeline_parallel_size": "pipeline-parallel-size",
-    "data_parallel_size": "data-parallel-size",
     "decode_context_parallel_size": "decode-context-parallel-size",
     "disable_custom_all_reduce": "disable-custom-all-reduce",
     "quantization": "quantization",
@@ -38,7 +37,10 @@ CORE_NAMES = {
     "enable_prefix_caching": "enable-prefix-caching",
     "enable_chunked_prefill": "enable-chunked-prefill",
 }
-"""The core's words for settings; its others are no flags, or whole configurations filled up with defaults."""
+"""The core's words for settings; its others are no flags, or whole configurations filled up with defaults.
+
+Not its `data_parallel_size`: each core of a dense model runs by itself and says 1, of however many (seen on 0.32.0).
+"""
 
 SPECULATION = {
     "method": "speculative-config.method",

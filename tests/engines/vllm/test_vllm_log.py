@@ -170,6 +170,15 @@ def test_several_api_servers_are_one_start_with_the_main_process_for_the_setting
     assert VLLM.progress(log) == "start-up is over"
 
 
+def test_replicas_are_as_many_as_were_asked_for_whatever_each_core_says_of_itself() -> None:
+    log = recorded("data-parallel")
+    assert any("EngineCore_DP1 pid=" in entry.message for entry in log.entries)
+    assert values(VLLM.args_log(log))["data-parallel-size"] == 2
+    assert "data-parallel-size" not in values(VLLM.effective(log))
+    assert values(VLLM.draft_runner(log))["speculative-config.num_speculative_tokens"] == 7
+    assert VLLM.ready_line(log) == "Application startup complete."
+
+
 ASKED = "(APIServer pid=7) INFO 11-29 16:08:00 [x.py:1] non-default args: {'attention_backend': 'FLASHINFER'}"
 
 
