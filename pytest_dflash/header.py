@@ -34,7 +34,13 @@ class Header:
 
     def pytest_report_header(self) -> list[str]:
         """One line a value, its origin in brackets."""
-        return [f"dflash {line}" for line in self._lines()]
+        return [f"dflash {self._redacted(line)}" for line in self._lines()]
+
+    def _redacted(self, line: str) -> str:
+        """The line without the keys of this side, should somebody have typed one."""
+        for run in self.runs.values():
+            line = run.redact(line)
+        return line
 
     def _lines(self) -> Iterator[str]:
         option = self.config.option

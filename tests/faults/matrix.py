@@ -108,6 +108,16 @@ def environ_of(names: Sequence[str]) -> list[tuple[str, str]]:
     return [pair for oddity in found for pair in oddity.environ.items()]
 
 
+def speculating() -> list[str]:
+    """The faults of the draft tree: they show under load, and nothing of them is measured in time."""
+    return [name for name, fault in FAULTS.items() if fault.level == "load" and of_tree(fault)]
+
+
+def of_tree(fault: Fault) -> bool:
+    """Whether only checks of the tree must notice."""
+    return all(check.startswith("tree.") for check in fault.checks)
+
+
 def quick() -> list[str]:
     """The faults that passive and short runs notice."""
     return [name for name, fault in FAULTS.items() if fault.level != "load"]
@@ -115,4 +125,4 @@ def quick() -> list[str]:
 
 def loading() -> list[str]:
     """The faults that only show under load: those runs measure, so that they run one after the other."""
-    return [name for name, fault in FAULTS.items() if fault.level == "load"]
+    return [name for name, fault in FAULTS.items() if fault.level == "load" and not of_tree(fault)]

@@ -34,6 +34,17 @@ def test_a_fault_turns_exactly_its_named_checks_red(
     assert document["run"]["faults"] == [name]
 
 
+@pytest.mark.parametrize("name", matrix.speculating())
+def test_a_fault_of_the_draft_tree_turns_exactly_its_named_checks_red(
+    name: str, tmp_path: Path, record_property: Record
+) -> None:
+    fault, begun = FAULTS[name], time.monotonic()
+    document = matrix.run(tmp_path, f"--dflash-fault={name}", "--dflash-allow=load", "-m", "tree")
+    record_property("fault", [name, time.monotonic() - begun])
+    assert matrix.complaints(fault, document) == []
+    assert document["run"]["exit_code"] == 1
+
+
 @pytest.mark.alone
 @pytest.mark.parametrize("name", matrix.loading())
 def test_a_fault_that_shows_under_load_turns_exactly_its_named_checks_red(
