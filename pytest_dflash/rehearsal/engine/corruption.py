@@ -24,7 +24,7 @@ SIMULATED = 3
 LOSSY = 0.1
 PAGE = 64
 BLIND_AFTER = 128
-NOISE_NATS = 0.02
+NOISE_NATS = 0.025
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,9 +347,9 @@ class NearTieNoise(Healthy):
     """No fault: rounding that differs from run to run, as on real cards."""
 
     def logits(self, logits: Floats) -> Floats:
-        """With a little noise."""
+        """With a little noise: at most `noise_nats` up or down, as rounding has a largest step."""
         logits = super().logits(logits)
-        noisy: Floats = logits + self.random.normal(scale=self.noise_nats, size=logits.shape)
+        noisy: Floats = logits + self.random.uniform(-self.noise_nats, self.noise_nats, size=logits.shape)
         return noisy
 
 
