@@ -23,6 +23,9 @@ from pytest_dflash.facts.reading import Reading, Silent, Value
 T = TypeVar("T")
 
 PROBE_DEADLINE_S = 30
+LARGEST = 32 * 2**20
+"""Bytes of one answer at most: a tool that prints without end fills neither the host's memory nor ours."""
+TOO_LARGE = f"its answer is larger than {LARGEST >> 20} MiB, and was not read"
 MARK = "::dflash::"
 
 SETUP = r"""
@@ -68,7 +71,8 @@ identify() {
 }
 ask() {
   echo; echo "@MARK@ begin $1"
-  said=$( { { $limit sh -c "$2" </dev/null 2>&3 3>&- 5>&-; printf '\nrc=%s' $? >&3; } | encode >&5 3>&- 5>&-; } 3>&1 )
+  said=$( { { $limit sh -c "$2" </dev/null 2>&3 3>&- 5>&-; printf '\nrc=%s' $? >&3; } |
+    head -c @LARGEST@ | encode >&5 3>&- 5>&-; } 3>&1 | tail -c 2100 )
   code=${said##*rc=}; said=${said%?rc=*}
   [ -z "$said" ] || said=$(printf '%s' "$said" | tail -c 2000 | encode | tr -d ' \n')
   echo; echo "@MARK@ end $1 ${code:-1} ${said:--}"
@@ -131,7 +135,10 @@ def compose(
     """
     questions = "\n".join(f"ask {shlex.quote(probe.name)} {shlex.quote(probe.script)}" for probe in probes)
     body = (
-        SETUP.replace("@QUESTIONS@", questions).replace("@MARK@", MARK).replace("@DEADLINE@", str(deadline_s))
+        SETUP.replace("@QUESTIONS@", questions)
+        .replace("@MARK@", MARK)
+        .replace("@DEADLINE@", str(deadline_s))
+        .replace("@LARGEST@", str(LARGEST))
     )
     return f"R={shlex.quote(root)} UNIT={shlex.quote(unit)}\n{body}"
 
@@ -154,7 +161,11 @@ def read(
     replies, whole = _frames(stdout)
     if not whole:
         cut = cut or "the host's answer ended early: the connection or the shell went away"
-    readings = {probe.name: probe.parse(replies[probe.name]) for probe in probes if probe.name in replies}
+    readings = {
+        probe.name: probe.parse(reply) if len(reply.stdout) < LARGEST else Silent(TOO_LARGE, probe.name)
+        for probe in probes
+        if (reply := replies.get(probe.name)) is not None
+    }
     first, last = (
         parse_identity(replies[name])
         if name in replies

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pytest_dflash.facts import transcript
 from pytest_dflash.facts.identity import Identity, movement, parse_identity
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Silent, Value
@@ -123,6 +124,25 @@ def test_a_probe_that_hangs_ends_at_its_deadline_and_the_others_answer(host: Hos
     assert taken.reading(probes[1]) == Value(Reply(b"next\n"))
 
 
+def test_a_probe_that_prints_without_end_is_cut_off_and_not_believed(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript, "LARGEST", 100_000)
+    probes = [
+        raw("endless", "yes"),
+        raw("complaining", "yes >&2 & sleep 0.2; kill $!"),
+        raw("next", "echo next"),
+    ]
+    output = host.run(probes, deadline_s=5)
+    assert len(output) < 300_000
+    taken = read(output, probes)
+    assert isinstance(taken.reading(probes[0]), Silent)
+    said = taken.reading(probes[1])
+    assert isinstance(said, Value)
+    assert len(said.value.stderr) <= 2000
+    assert taken.reading(probes[2]) == Value(Reply(b"next\n"))
+
+
 def test_a_process_that_changes_meanwhile_makes_it_torn(host: Host) -> None:
     host.show(
         "",
@@ -148,7 +168,7 @@ def test_without_systemctl_the_identity_is_silent_and_the_rest_answers(host: Hos
 def test_a_host_without_base64_answers_in_hex(host: Host, tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     bare.mkdir()
-    for tool in ("sh", "od", "cat", "sed", "tr", "tail", "grep", "timeout", "find", "sort"):
+    for tool in ("sh", "od", "cat", "sed", "tr", "head", "tail", "grep", "timeout", "find", "sort"):
         (bare / tool).symlink_to(shutil.which(tool) or "")
     probes = [raw("bytes", r"printf 'a\000\377'; echo no >&2")]
     script = compose(probes, "a.service", str(host.root))
