@@ -64,26 +64,27 @@ def _turned(pairs: Floats, positions: Whole, turns: Floats) -> Floats:
     return np.concatenate([one * cos - two * sin, one * sin + two * cos], axis=-1)
 
 
-def attend(layer: Layer, query: Floats, rows: Rows, entries: Floats) -> Floats:
+def attend(layer: Layer, query: Floats, rows: Rows, past: Floats, fresh: Floats) -> Floats:
     """(n, heads x value width): what the rows of one request take from what they see.
 
     Args:
-        layer: The layer's slopes.
+        layer: The layer's slopes and reach.
         query: (n, heads, 2 x turns), turned.
         rows: Positions and mask.
-        entries: (m + n, key and value) of this layer.
+        past: (m, key and value) this layer's part of the cache.
+        fresh: (n, key and value) of the rows themselves.
     """
     count, heads, width = query.shape
-    keys, values = entries[:, :width], entries[:, width:]
-    before = len(rows.past)
-    places = np.concatenate([np.arange(before), rows.positions])
-    away = np.abs(rows.positions[:, None] - places)
+    skip = max(len(past) - layer.reach, 0) if layer.reach is not None else 0
+    entries = np.concatenate([past[skip:], fresh])
+    keys, values, visible = entries[:, :width], entries[:, width:], rows.visible[:, None, skip:]
+    places = np.concatenate([np.arange(skip, len(past)), rows.positions])
     scores = (query.reshape(-1, width) @ keys.T).reshape(count, heads, -1)
-    scores -= layer.slopes[:, None] * away[:, None, :]
-    scores = np.where(rows.visible[:, None, :], scores, _HIDDEN_FROM)
+    scores -= layer.slopes[:, None] * np.abs(rows.positions[:, None] - places)[:, None, :]
+    scores = np.where(visible, scores, _HIDDEN_FROM)
     scores -= scores.max(axis=-1, keepdims=True)
     shares = np.exp(scores)
-    shares *= rows.visible[:, None, :]
+    shares *= visible
     total = shares.sum(axis=-1, keepdims=True)
     shares /= np.where(total > 0, total, 1.0)
     return (shares.reshape(count * heads, -1) @ values).reshape(count, -1)
@@ -104,7 +105,7 @@ def forward(batch: Sequence[Rows], weights: Weights | None = None) -> list[Outco
         key = _turned((stream @ layer.key + layer.key_bias)[:, None], positions, layer.turns)[:, 0]
         entries = np.concatenate([key, stream @ layer.value], axis=1)
         took = [
-            attend(layer, query[at], rows, np.concatenate([rows.past[:, begin : begin + size], entries[at]]))
+            attend(layer, query[at], rows, rows.past[:, begin : begin + size], entries[at])
             for rows, at in zip(batch, each, strict=True)
         ]
         stream = stream + np.concatenate(took) @ layer.out

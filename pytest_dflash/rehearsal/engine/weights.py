@@ -38,6 +38,8 @@ USUAL = 1.0
 CHOICE = 2.6
 """Spread in nats of what is usual, and of what the second layer makes of everything before."""
 NEVER = -60.0
+LOCAL = 64
+"""Beyond this the first layer's heads would hear nothing that a float can hold."""
 _LOCAL_SHARPNESS = 18.0
 _LOCAL_TURNS = (2.1, 1.15, 0.58, 0.23)
 _LOCAL_SLOPE = 0.5
@@ -56,6 +58,7 @@ class Layer:
         out: (heads x value width, width).
         turns: Radians a position, for each rotated pair.
         slopes: What each head takes off a score for every position in between.
+        reach: How many committed tokens it looks back over at most; None for all, as a local layer and a global one do.
         reads, writes: The parts of the stream that the two matrices know, which saves two thirds of the work.
         up, up_bias, down, down_bias: (reads, hidden), (hidden,), (hidden, writes), (writes,).
     """
@@ -68,6 +71,7 @@ class Layer:
     out: Floats
     turns: Floats
     slopes: Floats
+    reach: int | None
     reads: slice
     writes: slice
     up: Floats
@@ -155,6 +159,7 @@ def _reading(usual: Floats, embedding: Floats) -> Layer:
         out=out,
         turns=turns,
         slopes=np.full(heads, _LOCAL_SLOPE),
+        reach=LOCAL,
         reads=SAID,
         writes=SCORES,
         up=up * 2,
@@ -191,6 +196,7 @@ def _choosing(random: np.random.Generator) -> Layer:
         out=out,
         turns=turns,
         slopes=np.array(_FAR_SLOPES),
+        reach=None,
         reads=slice(0, WIDTH),
         writes=SCORES,
         up=up,
