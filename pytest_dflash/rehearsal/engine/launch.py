@@ -18,11 +18,14 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 from . import arguments, corruption, log, mischief, pace, startup, workers
 from .decoding import Decoder, Shape
+from .prefix_cache import DeadCache
 from .scheduler import Scheduler
 from .server import Engine, Server
 
 INTERNAL_ERROR = 1
 BIND_FAILED = 3
+CLAIM = 0.9
+"""Of each prompt: what a prefix cache claims that answers for everybody."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -42,7 +45,12 @@ def main(argv: Sequence[str]) -> int:
     fields |= wrong.forced
     warnings += wrong.remarks
     decoder = Decoder(shape(fields, wrong), corruption.of(wrong.corruptions, wrong.noise_nats))
-    scheduler = Scheduler(fields, decoder, pace.of(dict(wrong.pace)), wrong.foreign_requests)
+    if wrong.prefix_cache == "dead":
+        decoder.prefixes = DeadCache()
+    at_once = 0 if wrong.foreign_after else wrong.foreign_requests
+    scheduler = Scheduler(fields, decoder, pace.of(dict(wrong.pace)), at_once)
+    scheduler.graphs_up_to = wrong.graphs_up_to
+    scheduler.cached_claim = CLAIM if wrong.prefix_cache == "answers" else 0.0
     engine = Engine(scheduler, argv, wrong)
     workers.start(fields)
     scheduler.start()

@@ -32,6 +32,11 @@ class Mischief:
         forced: Fields that have these values, whatever the arguments say.
         remarks: Further lines of the start, in the engine's own words.
         dies_after: After so many answered completions the process ends; 0 for never.
+        foreign_after: `foreign_requests` begin to run after so many answered completions; 0 for at once.
+        streams: What becomes of streamed answers: "usage-missing", "usage-zero", "short" (they end at half of what
+            was asked for, with finish_reason length), "buffered" (held back by something in between).
+        graphs_up_to: Batches with more requests run without CUDA graph; 0 for none.
+        prefix_cache: "dead" keeps nothing; "answers" tells nine tenths of every prompt as cached.
     """
 
     load_seconds: float = 0.0
@@ -42,11 +47,15 @@ class Mischief:
     guards: str = ""
     foreign_requests: int = 0
     corruptions: tuple[str, ...] = ()
-    noise_nats: float = 0.02
+    noise_nats: float = 0.025
     pace: Mapping[str, float] = field(default_factory=dict)
     forced: Mapping[str, Any] = field(default_factory=dict)
     remarks: Sequence[str] = ()
     dies_after: int = 0
+    foreign_after: int = 0
+    streams: str = ""
+    graphs_up_to: int = 0
+    prefix_cache: str = ""
 
 
 def read(folder: Path) -> Mischief:

@@ -55,7 +55,7 @@ def read(body: Any, scheduler: Scheduler, *, chat: bool) -> Request:
         raise Refused("return_meta_info is not supported with stream.")
     options, stop = body.get("stream_options") or {}, body.get("stop") or ()
     jobs = [
-        scheduler.submit(prompt, wish)
+        scheduler.submit(prompt, wish, paced=bool(body.get("stream")))
         for prompt, wish in zip(prompts, wishes, strict=True)
         for _ in range(int(body.get("n") or 1))
     ]

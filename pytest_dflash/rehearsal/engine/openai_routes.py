@@ -19,7 +19,7 @@ from .sequence import Score
 def _usage(request: Request, scheduler: Scheduler, produced: int) -> dict[str, Any]:
     prompts = {job.sequence.prompt: job.sequence for job in request.jobs}
     prompt = sum(map(len, prompts))
-    reused = sum(sequence.reused for sequence in prompts.values())
+    reused = max(sum(sequence.reused for sequence in prompts.values()), int(scheduler.cached_claim * prompt))
     reported = scheduler.fields["enable_cache_report"]
     return {
         "prompt_tokens": prompt,

@@ -57,6 +57,13 @@ class PrefixCache:
         return self._kept[best][:length].copy()
 
 
+class DeadCache(PrefixCache):
+    """Keeps nothing, and says so to nobody."""
+
+    def put(self, text: Sequence[int], entries: Floats) -> None:
+        """Forgets them at once."""
+
+
 def _key(text: Sequence[int]) -> bytes:
     return np.asarray(text, dtype=np.uint16).tobytes()
 

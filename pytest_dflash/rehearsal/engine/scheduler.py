@@ -57,12 +57,14 @@ class Job:
         arrived: Seconds of the monotonic clock.
         said: Its steps, for the thread that answers.
         given_up: The client went away.
+        paced: It keeps the stated times. Those who wait for a whole document are answered as fast as it goes.
     """
 
     sequence: Sequence
     arrived: float
     said: queue.SimpleQueue[Step] = field(default_factory=queue.SimpleQueue)
     given_up: bool = False
+    paced: bool = False
 
     def steps(self) -> Iterator[Step]:
         """Its steps as they come; whoever stops listening gives the request up."""
@@ -94,6 +96,8 @@ class Scheduler:
         self.decoder = decoder
         self.schedule = Schedule(pace or Pace())
         self.foreign = foreign
+        self.graphs_up_to = 0
+        self.cached_claim = 0.0
         self.counters = Counters()
         self.last_throughput = 0.0
         self._changed = threading.Condition()
@@ -124,9 +128,10 @@ class Scheduler:
         """Starts the thread; it ends with the process."""
         threading.Thread(target=self._run, name="scheduler", daemon=True).start()
 
-    def submit(self, prompt: Many[int], wishes: Wishes) -> Job:
+    def submit(self, prompt: Many[int], wishes: Wishes, *, paced: bool = False) -> Job:
         """Takes a request."""
-        job = Job(Sequence(tuple(prompt), wishes, text_rule.follows(prompt)), time.monotonic())
+        sequence = Sequence(tuple(prompt), wishes, text_rule.follows(prompt))
+        job = Job(sequence, time.monotonic(), paced=paced)
         with self._changed:
             self._waiting.append(job)
             self.counters.requests += 1
@@ -173,13 +178,14 @@ class Scheduler:
         if len(self._running) >= most:
             return None
         ready = time.monotonic() - self.schedule.pace.ttft_ms / 1000
-        return next((job for job in self._waiting if job.arrived <= ready), None)
+        return next((job for job in self._waiting if job.arrived <= ready or not job.paced), None)
 
     def _read(self, job: Job) -> None:
         sequence = job.sequence
         told = self.decoder.read_prompt(sequence, len(self._running))
         fresh = len(sequence.prompt) - sequence.reused
-        self._wait(self.schedule.after_prompt(fresh, time.monotonic()))
+        if job.paced:
+            self._wait(self.schedule.after_prompt(fresh, time.monotonic()))
         self.counters.prompt_tokens += len(sequence.prompt)
         self.counters.cached_tokens += sequence.reused
         log.line(
@@ -199,8 +205,9 @@ class Scheduler:
             return
         before = [(job.sequence.verified, job.sequence.accepted) for job in jobs]
         told = self.decoder.step([job.sequence for job in jobs])
-        longest = max(len(job.sequence.text) for job in jobs)
-        self._wait(self.schedule.after_step(len(jobs) + self.foreign, longest, time.monotonic()))
+        if any(job.paced for job in jobs):
+            longest = max(len(job.sequence.text) for job in jobs)
+            self._wait(self.schedule.after_step(len(jobs) + self.foreign, longest, time.monotonic()))
         for job, tokens, (verified, accepted) in zip(jobs, told, before, strict=True):
             self.counters.verify_calls += job.sequence.verified - verified
             self.counters.accepted += job.sequence.accepted - accepted
@@ -234,9 +241,11 @@ class Scheduler:
                 f"accept len: {1 + sequence.accepted / verified:.2f}, "
                 f"accept rate: {sequence.accepted / most:.2f}, "
             )
+        running = len(self._running) + 1
+        graph = not self.graphs_up_to or running <= self.graphs_up_to
         log.line(
-            f"Decode batch, #running-req: {len(self._running) + 1}, #token: {len(sequence.text)}, token usage: 0.00, "
-            f"{accepted}cuda graph: True, gen throughput (token/s): {self.last_throughput:.2f}, "
+            f"Decode batch, #running-req: {running}, #token: {len(sequence.text)}, token usage: 0.00, "
+            f"{accepted}cuda graph: {graph}, gen throughput (token/s): {self.last_throughput:.2f}, "
             f"#queue-req: {self.waiting}",
             startup.rank(self.fields),
         )

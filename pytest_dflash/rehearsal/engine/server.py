@@ -28,6 +28,8 @@ OPEN = ("/health", "/ready", "/metrics")  # answered without a key, as SGLang do
 DEPRECATED = {"/get_server_info": "/server_info", "/get_model_info": "/model_info"}
 HANG_S = 3600.0
 DIED = 1
+BUFFER = 4096
+"""Bytes that a proxy which buffers waits for."""
 
 
 @dataclass(slots=True)
@@ -51,6 +53,8 @@ class Engine:
     def answered(self) -> None:
         """Counts a completion that was answered to its end, and dies of it where it should."""
         self.completions += 1
+        if self.completions == self.mischief.foreign_after:
+            self.scheduler.foreign = self.mischief.foreign_requests
         if self.completions == self.mischief.dies_after:
             os._exit(DIED)
 
@@ -162,12 +166,19 @@ class Handler(BaseHTTPRequestHandler):
         if mischief == "error":
             raise Refused("Internal server error", 500, "InternalServerError")
         scheduler = self.engine.scheduler
-        request = openai_requests.read(self.json(), scheduler, chat=chat)
+        request = openai_requests.read(self._asked(), scheduler, chat=chat)
         if not request.stream:
             self.reply(openai_routes.complete(request, scheduler))
             self.engine.answered()
             return
         self._events(openai_routes.stream(request, scheduler), cut=mischief == "cut")
+
+    def _asked(self) -> Any:
+        """The request's body, as this engine chooses to take it."""
+        body = self.json()
+        if self.engine.mischief.streams == "short" and isinstance(body, dict) and body.get("stream"):
+            body["max_tokens"] = max(1, int(body.get("max_tokens") or 2) // 2)
+        return body
 
     def _events(self, payloads: Iterator[dict[str, Any]], *, cut: bool = False) -> None:
         """A stream of server-sent events; cut off after the first where that is its fate."""
@@ -175,14 +186,32 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", "text/event-stream; charset=utf-8")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
+        self.held: list[bytes] = []
         for told, payload in enumerate(payloads):
             if cut and told == 1:
                 self.close_connection = True
                 return
-            self._send_chunk(b"data: " + json.dumps(payload, separators=(",", ":")).encode() + b"\n\n")
-        self._send_chunk(b"data: [DONE]\n\n")
+            self._tell(payload)
+        self.held.append(b"data: [DONE]\n\n")
+        self._let_go()
         self._send_chunk(b"")
         self.engine.answered()
+
+    def _tell(self, payload: dict[str, Any]) -> None:
+        """One event, as far as this engine, or whatever is before it, lets it through."""
+        wrong = self.engine.mischief.streams
+        if wrong == "usage-missing":
+            payload.pop("usage", None)
+        if wrong == "usage-zero" and payload.get("usage"):
+            payload["usage"]["completion_tokens"] = 0
+        self.held.append(b"data: " + json.dumps(payload, separators=(",", ":")).encode() + b"\n\n")
+        if wrong != "buffered" or sum(map(len, self.held)) > BUFFER:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        self.wfile.write(b"".join(f"{len(event):x}\r\n".encode() + event + b"\r\n" for event in self.held))
+        self.held.clear()
+        self.wfile.flush()
 
     def generate(self) -> None:
         """SGLang's own way to ask."""
