@@ -87,7 +87,8 @@ def attend(layer: Layer, query: Floats, rows: Rows, past: Floats, fresh: Floats)
     shares *= visible
     total = shares.sum(axis=-1, keepdims=True)
     shares /= np.where(total > 0, total, 1.0)
-    return (shares.reshape(count * heads, -1) @ values).reshape(count, -1)
+    took: Floats = (shares.reshape(count * heads, -1) @ values).reshape(count, -1)
+    return took
 
 
 def forward(batch: Sequence[Rows], weights: Weights | None = None) -> list[Outcome]:
