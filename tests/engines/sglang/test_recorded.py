@@ -13,7 +13,7 @@ from pytest_dflash.facts.journal import Entry, Journal
 from pytest_dflash.facts.reading import Absent, Reading, Value
 
 CASES = Path(__file__).parents[1] / "cases"
-NAMES = sorted(folder.name for folder in CASES.iterdir())
+NAMES = sorted(folder.name for folder in CASES.glob("sglang-*"))
 RUN = sorted(folder.name for folder in CASES.iterdir() if (folder / "argv.txt").exists())
 SGLANG = dialect("sglang")
 
