@@ -10,9 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
-import yaml
-
 from pytest_dflash.engines.command_line import Command, commands
+from pytest_dflash.engines.config_file import merged
 from pytest_dflash.engines.dialect import Settings
 from pytest_dflash.engines.literals import plain
 from pytest_dflash.engines.sglang import flags
@@ -68,43 +67,23 @@ def settings(argv: Sequence[str], files: Mapping[str, str], version: str | None)
     if found is None:
         return Settings({}, "no SGLang server in this command line", {}, complete=False)
     command, words = found
-    merged, where, complete = _with_config(words, files)
-    values, spelled = _read(merged, version)
-    if any("expands" in note for note in command.notes) and any("$" in w or "`" in w for w in merged):
-        complete = False
-    return Settings(values, where, spelled, complete)
+    line = merged(words, files, _words_of)
+    values, spelled = _read(line.words, version)
+    expanded = any("expands" in note for note in command.notes) and any(
+        "$" in w or "`" in w for w in line.words
+    )
+    return Settings(values, line.where, spelled, line.complete and not expanded)
 
 
-def _with_config(words: tuple[str, ...], files: Mapping[str, str]) -> tuple[tuple[str, ...], str, bool]:
-    """The words with those of the --config file in front, as the engine merges them."""
-    if "--config" not in words:  # `--config=FILE` is not merged by the engine either
-        return words, "command line", True
-    at = words.index("--config")
-    path = words[at + 1] if at + 1 < len(words) else ""
-    rest = words[:at] + words[at + 2 :]
-    where = f"command line and {path}"
-    try:
-        document = yaml.safe_load(files[path])
-    except (KeyError, yaml.YAMLError, ValueError, RecursionError):
-        return rest, f"command line, without {path}", False
-    if not isinstance(document, dict | None):
-        return rest, f"command line, without {path}", False
-    return (*_words_of(document or {}), *rest), where, True
-
-
-def _words_of(document: Mapping[object, object]) -> list[str]:
-    words: list[str] = []
-    for key, value in document.items():
-        flag = f"--{key}"
-        if isinstance(value, bool) and flags.kind(flags.named(str(key))) in {"switch", ""}:
-            words += [flag] if value else []
-        elif isinstance(value, bool):
-            words += [flag, str(value).lower()]
-        elif isinstance(value, list):
-            words += [flag, *map(str, value)] if value else []
-        else:
-            words.append(f"{flag}={json.dumps(value, default=str) if isinstance(value, dict) else value}")
-    return words
+def _words_of(key: str, value: object) -> list[str]:
+    flag = f"--{key}"
+    if isinstance(value, bool):
+        if flags.kind(flags.named(key)) in {"switch", ""}:
+            return [flag] if value else []
+        return [flag, str(value).lower()]
+    if isinstance(value, list):
+        return [flag, *map(str, value)] if value else []
+    return [f"{flag}={json.dumps(value, default=str) if isinstance(value, dict) else value}"]
 
 
 def _read(words: Sequence[str], version: str | None) -> tuple[dict[str, Json], dict[str, str]]:

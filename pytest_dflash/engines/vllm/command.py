@@ -10,9 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
-import yaml
-
 from pytest_dflash.engines.command_line import Command, commands
+from pytest_dflash.engines.config_file import merged
 from pytest_dflash.engines.dialect import Settings
 from pytest_dflash.engines.literals import plain
 from pytest_dflash.engines.vllm import flags, json_flags
@@ -66,29 +65,12 @@ def settings(argv: Sequence[str], files: Mapping[str, str], version: str | None)
     if found is None:
         return Settings({}, "no vLLM server in this command line", {}, complete=False)
     command, words = found
-    merged, where, complete = _with_config(words, files)
-    values, spelled = _Line().read(merged)
-    if any("expands" in note for note in command.notes) and any("$" in w or "`" in w for w in merged):
-        complete = False
-    return Settings(values, where, spelled, complete)
-
-
-def _with_config(words: tuple[str, ...], files: Mapping[str, str]) -> tuple[tuple[str, ...], str, bool]:
-    """The words with those of the --config file in front, so that the line wins, as the engine merges them."""
-    if "--config" not in words:  # `--config=FILE` is not merged by the engine either
-        return words, "command line", True
-    at = words.index("--config")
-    path = words[at + 1] if at + 1 < len(words) else ""
-    rest = words[:at] + words[at + 2 :]
-    try:
-        document = yaml.safe_load(files[path])
-    except (KeyError, yaml.YAMLError, ValueError, RecursionError):
-        return rest, f"command line, without {path}", False
-    if not isinstance(document, dict | None):
-        return rest, f"command line, without {path}", False
-    model = rest[:1] if rest and not _is_flag(rest[0]) else ()
-    configured = [w for key, value in (document or {}).items() for w in _words_of(str(key), value)]
-    return (*model, *configured, *rest[len(model) :]), f"command line and {path}", True
+    line = merged(words, files, _words_of, leads=lambda word: not _is_flag(word))  # the model stays in front
+    values, spelled = _Line().read(line.words)
+    expanded = any("expands" in note for note in command.notes) and any(
+        "$" in w or "`" in w for w in line.words
+    )
+    return Settings(values, line.where, spelled, line.complete and not expanded)
 
 
 def _words_of(key: str, value: object) -> list[str]:
