@@ -95,10 +95,18 @@ def lay_out(folder: Path, python: str | None = None) -> Path:
 
     Returns:
         Its `bin/python`.
+
+    Raises:
+        ValueError: For an interpreter of another version, which cannot load this one's numpy.
     """
     here = interpreter()
     python = python or here
-    version = _version(python)
+    version, ours = _version(python), _version(here)
+    if version != ours:
+        raise ValueError(
+            f"{python} is Python {version} and cannot load the numpy of {here}, which is {ours}: "
+            f"lay the venv out with a Python {version} in which pytest-dflash is installed"
+        )
     site = folder / "lib" / f"python{version}" / "site-packages"
     site.mkdir(parents=True)
     (folder / "bin").mkdir()
