@@ -14,6 +14,7 @@ from pytest_dflash.engines import registry
 from pytest_dflash.engines.dialect import Dialect
 from pytest_dflash.errors import UsageError
 from pytest_dflash.facts.journal import Entry, Journal
+from pytest_dflash.profile.loader import load
 
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
 
@@ -102,3 +103,13 @@ def test_no_module_outside_asks_which_engine_it_is(engine: Dialect) -> None:
         and asking.search(path.read_text())
     ]
     assert found == []
+
+
+def test_the_profile_of_the_page_is_read_as_it_stands(tmp_path: Path) -> None:
+    first, *_ = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "vllm.toml").write_text(first, encoding="utf-8")
+    profile = load(tmp_path / "vllm.toml").profile
+    assert profile.service.engine == "vllm"
+    assert profile.flags["speculative-config.num_speculative_tokens"] == 7
+    assert (profile.window.tokens, profile.window.via) == (2048, "native")
+    assert profile.exposure.key_required is True
