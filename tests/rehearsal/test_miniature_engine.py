@@ -149,6 +149,7 @@ def test_a_stream_ends_with_finish_usage_and_done(engine: Running, path: str) ->
             "prompt": "def get_width(self):",
             "messages": [{"role": "user", "content": "width"}],
             "max_tokens": 20,
+            "temperature": 0,
             "stream_options": {"include_usage": True},
             "return_token_ids": True,
         },

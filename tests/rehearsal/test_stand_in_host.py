@@ -185,6 +185,6 @@ def test_its_profile_expects_what_its_unit_says(healthy: StandInHost) -> None:
 
 def test_an_unknown_fault_is_told_the_close_names(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"--dflash-fault=stale-jurnal: there is no such fault; did you mean stale-journal\?"
+        UsageError, match=r"--dflash-fault=stale-jurnal: there is no such fault; did you mean stale-journal"
     ):
         StandInHost(tmp_path / "host", ["stale-jurnal"])
