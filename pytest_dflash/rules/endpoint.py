@@ -40,8 +40,8 @@ def awake(load: Reading[Load]) -> Judgement:
     if told:
         return failed(
             "the engine sleeps: its weights were put away, and it answers nothing until it is woken",
-            cause="somebody called its /sleep, which a training loop does between its rounds",
-            remedy="POST /wake_up (VLLM_SERVER_DEV_MODE=1 only), or restart the unit",
+            cause="somebody called the route that puts it to sleep, as a training loop does between its rounds",
+            remedy="wake it by its route, or restart the unit; then keep that route from others",
             evidence=shown,
             **rest,
         )
