@@ -388,14 +388,19 @@ CORRUPTIONS: Mapping[str, type[Healthy]] = {
 """Every fault by its name."""
 
 
-def of(names: Many[str], noise_nats: float = NOISE_NATS) -> Healthy:
-    """An engine with all the named faults.
+ALWAYS = ("near-tie-noise",)
+"""What is there without speculation too: all else is wrong in drafting and verifying, and gone with them."""
+
+
+def of(names: Many[str], noise_nats: float = NOISE_NATS, *, speculating: bool = True) -> Healthy:
+    """An engine with all the named faults, as far as it has what they spoil.
 
     Raises:
         ValueError: For a name that is none.
     """
     if unknown := sorted(set(names) - set(CORRUPTIONS)):
         raise ValueError(f"unknown corruptions {', '.join(unknown)}; known are {', '.join(CORRUPTIONS)}")
-    bases = tuple(CORRUPTIONS[name] for name in dict.fromkeys(names))
+    there = [name for name in dict.fromkeys(names) if speculating or name in ALWAYS]
+    bases = tuple(CORRUPTIONS[name] for name in there)
     made: type[Healthy] = type("Wrong", (*bases, Healthy), {})
     return made(noise_nats)

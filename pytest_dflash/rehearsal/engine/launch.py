@@ -44,7 +44,9 @@ def main(argv: Sequence[str]) -> int:
         warnings.append(arguments.window_warning(fields["speculative_algorithm"]))
     fields |= wrong.forced
     warnings += wrong.remarks
-    decoder = Decoder(shape(fields, wrong), corruption.of(wrong.corruptions, wrong.noise_nats))
+    drafting = shape(fields, wrong)
+    spoilt = corruption.of(wrong.corruptions, wrong.noise_nats, speculating=drafting.budget > 0)
+    decoder = Decoder(drafting, spoilt)
     if wrong.prefix_cache == "dead":
         decoder.prefixes = DeadCache()
     at_once = 0 if wrong.foreign_after else wrong.foreign_requests

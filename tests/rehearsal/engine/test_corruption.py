@@ -194,6 +194,14 @@ def test_several_faults_together_are_all_there(say: Speak) -> None:
     assert said.told == truth(say)[0][:60]
 
 
+def test_without_speculation_its_faults_are_gone(say: Speak) -> None:
+    names = [name for name in corruption.CORRUPTIONS if name != "near-tie-noise"]
+    decoder = Decoder(Shape(), corruption.of(names, speculating=False))
+
+    assert [each.told for each in say(PROMPTS, LIMIT, decoder=decoder)] == truth(say)
+    assert isinstance(corruption.of(["near-tie-noise"], speculating=False), corruption.NearTieNoise)
+
+
 def test_an_unknown_fault_is_refused() -> None:
     with pytest.raises(
         ValueError, match="unknown corruptions mask-stride; known are mask-stride-from-block, "
