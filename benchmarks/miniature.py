@@ -98,12 +98,13 @@ def checks(engine: InProcess, trial: Trial) -> Mapping[str, Callable[[], Judgeme
         "tree.acceptance_over_context": lambda: tree_acceptance.holds_over_context(trial.drafted_far),
         "tree.no_degeneration": lambda: tree_text.no_degeneration(trial.long, trial.grounds),
         "tree.grammar": lambda: tree_text.grammatical(trial.constrained(1), trial.constrained(4), SCHEMA),
-        "tree.sampling": lambda: (
-            pointless(lossless([trial.alone], trial.grounds), "it")
-            or tree_text.sampled(trial.sampled, trial.first_tokens, trial.grounds)
-        ),
         "tree.cache_consistent": lambda: (
             pointless(lossless([trial.alone], trial.grounds), "it")
             or tree_text.cache_consistent(trial.cached, trial.grounds)
+        ),
+        "tree.sampling": lambda: (
+            pointless(lossless([trial.alone], trial.grounds), "it")
+            or pointless(tree_text.cache_consistent(trial.cached, trial.grounds), "it")
+            or tree_text.sampled(trial.sampled, trial.first_tokens, trial.grounds)
         ),
     }

@@ -15,7 +15,7 @@ Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json
 
 
 class Outcome(StrEnum):
-    """What a check found. `waived` and `blocked` are given by the plugin, never by a check."""
+    """What a check found. `waived` is given by the plugin; `blocked` also by a check that another one makes pointless."""
 
     PASS = "pass"  # noqa: S105 - not a password
     FAIL = "fail"

@@ -76,18 +76,21 @@ def test_answers_under_a_json_schema_fulfil_it(trial: Trial) -> Judgement:
         return tree_text.no_grammar(str(error))
 
 
-@check("tree.sampling", level="load", requests=192, tokens=TOKENS["sampled"] + 16)
-def test_temperature_one_samples_as_the_target_would(trial: Trial) -> Judgement:
-    alone = lossless([trial.alone], trial.grounds)
-    return pointless(alone, "what is sampled") or tree_text.sampled(
-        trial.sampled, trial.first_tokens, trial.grounds
-    )
-
-
 @check("tree.cache_consistent", level="load", requests=8, tokens=TOKENS["cached"] + 4)
 def test_the_prefix_cache_changes_no_answer(trial: Trial) -> Judgement:
     alone = lossless([trial.alone], trial.grounds)
     return pointless(alone, "what the cache gives") or tree_text.cache_consistent(trial.cached, trial.grounds)
+
+
+@check("tree.sampling", level="load", requests=192, tokens=TOKENS["sampled"] + 16)
+def test_temperature_one_samples_as_the_target_would(trial: Trial) -> Judgement:
+    for other in (
+        lossless([trial.alone], trial.grounds),
+        tree_text.cache_consistent(trial.cached, trial.grounds),
+    ):
+        if blocked := pointless(other, "what is sampled"):
+            return blocked
+    return tree_text.sampled(trial.sampled, trial.first_tokens, trial.grounds)
 
 
 PER_BUDGET = TOKENS["alone"] + TOKENS["together"] + TOKENS["edges"] + 80

@@ -52,6 +52,8 @@ TOKENS = {
     "grammar": (1 + AT_ONCE) * GRAMMAR_TOKENS,
 }
 """New tokens of each part, at most."""
+CONFIRMED = 512
+"""Prompts up to this many tokens are scored from their first token on, where an answer looks wrong."""
 PREFILLS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)
 """Positions of an answer at which a one-token prefill is asked for, where nothing better is to be had."""
 
@@ -98,16 +100,25 @@ class Trial:
 
     @cached_property
     def noise(self) -> Noise:
-        """What three scorings of the same answers differ by: one by one, several at once, and from no cache."""
+        """What scorings of the same answers differ by: one by one, several at once, and from the cache.
+
+        A cache that gives back something else than was computed is no noise: its differences are left out.
+        """
         lines = self.alone.lines
         many = [((*line.prompt, *line.said), len(line.prompt)) for line in lines]
-        found: list[float] = []
-        for again in (self.speaker.score_all(many, AT_ONCE), self.speaker.score_all(many, 1, afresh=True)):
-            for line, scored in zip(lines, again, strict=True):
-                if isinstance(scored, Value):
-                    found.extend(noise.differences(line.scored, scored.value))
+        fresh = self.speaker.score_all(many, 1, afresh=True)
+        alone = [
+            replace(line, scored=reading.value)
+            for line, reading in zip(lines, fresh, strict=True)
+            if isinstance(reading, Value)
+        ]
+        batched = _differences(alone, self.speaker.score_all(many, AT_ONCE, afresh=True))
+        cold = _differences(alone, self.speaker.score_all(many, 1))
+        if max(cold, default=0.0) > noise.CEILING:
+            return Noise(tuple(batched), "the same answers scored one by one and several at once")
         return Noise(
-            tuple(found), "the same answers scored one by one, several at once, and without the prefix cache"
+            (*batched, *cold),
+            "the same answers scored one by one, several at once, and without the prefix cache",
         )
 
     @cached_property
@@ -130,8 +141,7 @@ class Trial:
     @property
     def at_edges(self) -> Part:
         """Prompts whose length is at an edge of kernels, pages, prefill chunks or the draft window; one at a time."""
-        lengths = prompts.spread(prompts.edges(self.bounds, self.window), self._longest)
-        return self._part("edges", lambda: self._greedy("edge", [(n, EDGE_TOKENS) for n in lengths], 1))
+        return self._part("edges", lambda: self._greedy("edge", [(n, EDGE_TOKENS) for n in self._edges], 1))
 
     @property
     def long(self) -> Part:
@@ -141,14 +151,14 @@ class Trial:
     @property
     def cached(self) -> Part:
         """A, again A, another B, again A: one at a time, and scored from no cache."""
-        first, other = self._prompt(CACHED[0]), self._prompt(CACHED[0], 1)
+        first, other = self._prompts["A", CACHED[0]], self._prompts["B", CACHED[0]]
         asked = [("A, cold", first), ("A, warm", first), ("B", other), ("A, after B", first)]
         return self._part("cached", lambda: self._look(self._ask(asked, [CACHED[1]] * 4, 1), afresh=True))
 
     @property
     def sampled(self) -> Part:
         """Answers at temperature 1 to one prompt, each with its own seed; one at a time."""
-        prompt = self._prompt(ALONE[1][0])
+        prompt = self._prompts["alone", ALONE[1][0]]
 
         def ask() -> Part:
             orders = [
@@ -217,20 +227,31 @@ class Trial:
         return Grounds(self.choice, Noise(()), *self.self_disagreement, self.cells, self.seed)
 
     @property
-    def _longest(self) -> int:
-        return len(self.ids.value) if isinstance(self.ids, Value) else prompts.FARTHEST
+    def _edges(self) -> tuple[int, ...]:
+        longest = len(self.ids.value) if isinstance(self.ids, Value) else prompts.FARTHEST
+        return prompts.spread(prompts.edges(self.bounds, self.window), longest)
 
-    def _prompt(self, length: int, turn: int = 0) -> tuple[int, ...] | str:
-        """The same for the same length and turn in every trial of a run."""
-        seed = self.seed + 1_000_003 * length + turn
+    @cached_property
+    def _prompts(self) -> Mapping[tuple[str, int], tuple[int, ...] | str]:
+        """By what it is for, and its length: the same in every trial of a run."""
+        greedy = [
+            ("alone", ALONE),
+            ("together", TOGETHER),
+            ("edge", [(n, 0) for n in self._edges]),
+            ("long", [LONG]),
+        ]
+        keys = [(what, length) for what, sizes in greedy for length, _ in sizes]
+        keys += [("A", CACHED[0]), ("B", CACHED[0])]
         if not isinstance(self.ids, Value):
-            return prompts.prose(seed, length)[: length * 4]
-        return prompts.cut(self.ids.value, length, seed)
+            return {key: prompts.prose(self.seed + n, key[1])[: key[1] * 4] for n, key in enumerate(keys)}
+        return dict(
+            zip(keys, prompts.cuts(self.ids.value, [length for _, length in keys], self.seed), strict=True)
+        )
 
     def _greedy(
         self, what: str, sizes: Sequence[tuple[int, int]], at_once: int, *, to_the_limit: bool = True
     ) -> Part:
-        asked = [(f"{what}, prompt of {length} tokens", self._prompt(length)) for length, _ in sizes]
+        asked = [(f"{what}, prompt of {length} tokens", self._prompts[what, length]) for length, _ in sizes]
         before = self.speaker.counters()
         said = self._ask(asked, [new for _, new in sizes], at_once, to_the_limit=to_the_limit)
         drafted = each_of(said) or counted(said, before, self.speaker.counters())
@@ -278,6 +299,22 @@ class Trial:
         took = self.speaker.seconds - before
         return Part(tuple(said), tuple(lines), silent=tuple(silent), generating_s=generating, judging_s=took)
 
+    def _confirmed(self, lines: Sequence[Line]) -> list[Line]:
+        """Answers that look wrong are scored once more, so that no cache speaks against them; short ones, as it costs."""
+        doubted = [
+            line
+            for line in lines
+            if len(line.prompt) <= CONFIRMED and any(each.gap > noise.FLOOR for each in line.scored)
+        ]
+        many = [((*line.prompt, *line.said), len(line.prompt)) for line in doubted]
+        again = self.speaker.score_all(many, 1, afresh=True) if many else []
+        better = {
+            line.label: replace(line, scored=reading.value)
+            for line, reading in zip(doubted, again, strict=True)
+            if isinstance(reading, Value)
+        }
+        return [better.get(line.label, line) for line in lines]
+
     def _prefills(self, said: Sequence[Said], at_once: int) -> list[Sample]:
         """What a prefill says behind the first tokens of each answer."""
         places: list[tuple[Said, int, int | str]] = []
@@ -304,3 +341,11 @@ class Trial:
 def _cuts(text: str) -> list[int]:
     """Places of a text before a blank: a token often begins there, so it is cut as it was said."""
     return [index for index, character in enumerate(text) if index and character == " "][::4]
+
+
+def _differences(lines: Sequence[Line], again: Sequence[Reading[tuple[Scored, ...]]]) -> list[float]:
+    found: list[float] = []
+    for line, scored in zip(lines, again, strict=True):
+        if isinstance(scored, Value):
+            found.extend(noise.differences(line.scored, scored.value))
+    return found

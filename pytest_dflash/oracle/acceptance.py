@@ -11,12 +11,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_dflash.oracle.alarm import upper_rate
+
 DEFINITION = "generated tokens per verify step, the bonus token included"
 SURE = 4.0
 """Standard errors: a normal mean is farther away once in 16,000 times."""
 STEPS = 40
 """Fewer verify steps than this prove nothing about their kind."""
 REQUESTS = 5
+RARE, DOUBT = 0.15, 1e-3
+"""Where the first draft was accepted, a second one is at least this often, which a smaller count must contradict."""
 NOTHING = 1.05
 """An accept length below this: nothing is accepted."""
 SHORT, LONG = 300, 1000
@@ -93,12 +97,13 @@ def constant(several: Sequence[Drafted]) -> float | None:
 
 
 def only_first(several: Sequence[Drafted], depth: int | None) -> bool:
-    """Whether the first draft is accepted and never one behind it, although the tree is deep enough."""
+    """Whether drafts behind the first are as good as never accepted, although the tree is deep enough."""
     whole = together(several)
     if whole is None or not whole.histogram or depth is None or depth < 2:
         return False
-    first = whole.histogram.get(1, 0)
-    return first >= STEPS and not any(n for accepted, n in whole.histogram.items() if accepted > 1)
+    some = sum(times for accepted, times in whole.histogram.items() if accepted)
+    deeper = some - whole.histogram.get(1, 0)
+    return some >= STEPS and upper_rate(deeper, some, DOUBT) < RARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +130,9 @@ def _decay(near: Sequence[Drafted], far: Sequence[Drafted]) -> Decay | None:
     one, other = together(near), together(far)
     if one is None or other is None or min(one.steps, other.steps) < STEPS / 4:
         return None
-    highest, lowest = other.per_step + SURE * error(other), one.per_step - SURE * error(one)
-    return Decay(one.per_step, other.per_step, highest < LOST * lowest)
+    ratio = other.per_step / one.per_step
+    unsure = math.hypot(error(one) / one.per_step, error(other) / other.per_step)
+    return Decay(one.per_step, other.per_step, ratio * (1 + SURE * unsure) < LOST)
 
 
 def falls(smaller: Drafted, larger: Drafted) -> bool:

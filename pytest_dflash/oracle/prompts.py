@@ -18,6 +18,8 @@ ROOM = 64
 """Tokens that are left free in the context for the answer."""
 FARTHEST = 16384
 """Longer prompts are not sent for the sake of an edge."""
+TRIES = 500
+"""So often a place is drawn for a prompt that begins as no other does."""
 
 _WHO = (
     "the night shift", "a courier", "the old clock maker", "every second engineer", "my neighbour's daughter",
@@ -49,10 +51,21 @@ def prose(seed: int, tokens: int) -> str:
     return " ".join(said)
 
 
-def cut(ids: Sequence[int], length: int, seed: int) -> tuple[int, ...]:
-    """A prompt of exactly this length out of a longer text; where it begins is drawn by the seed."""
-    start = random.Random(seed).randrange(max(len(ids) - length, 1))  # noqa: S311 - no secret
-    return tuple(ids[start : start + length])
+def cuts(ids: Sequence[int], lengths: Sequence[int], seed: int) -> list[tuple[int, ...]]:
+    """Prompts of exactly these lengths out of a longer text; where each begins is drawn by the seed.
+
+    As long as there are enough tokens each begins with another one: not even a first token comes from a cache.
+    """
+    draw, used = random.Random(seed), set[int]()  # noqa: S311 - no secret
+    found = []
+    for length in lengths:
+        for _ in range(TRIES):
+            start = draw.randrange(max(len(ids) - length, 1))
+            if ids[start] not in used:
+                break
+        used.add(ids[start])
+        found.append(tuple(ids[start : start + length]))
+    return found
 
 
 def edges(bounds: Bounds, window: int | None) -> tuple[int, ...]:

@@ -101,8 +101,9 @@ def reaches_depth(drafted: Sequence[Drafted], depth: int | None) -> Judgement:
     if not whole.histogram:
         return not_applicable("the engine does not tell at which depth drafts are accepted", **rest)
     if acceptance.only_first(drafted, depth or 2):
+        some = sum(times for accepted, times in whole.histogram.items() if accepted)
         return failed(
-            f"the first draft was accepted {whole.histogram.get(1, 0)} times and none behind it ever",
+            f"the first draft was accepted {some} times, and one behind it {some - whole.histogram.get(1, 0)} times",
             cause="the tree is verified as if it had one level, or the drafter's later positions see the wrong state",
             remedy="a budget of 1 gives the same speed: compare, and look at positions and state of the drafter",
             **rest,

@@ -60,13 +60,13 @@ def lossless(parts: Sequence[Part], grounds: Grounds, situation: Situation = Sit
     return _by_tally(parts, grounds, situation, found, within)
 
 
-def pointless(alone: Judgement, what: str) -> Judgement | None:
-    """That one request alone is answered wrongly already; None where it is not."""
-    if alone.outcome is not Outcome.FAIL:
+def pointless(other: Judgement, what: str) -> Judgement | None:
+    """That greedy answers are wrong already, so that nothing follows from others; None where they are not."""
+    if other.outcome is not Outcome.FAIL:
         return None
     return Judgement(
         outcome=Outcome.BLOCKED,
-        summary=f"one request at a time is not answered as the target would (tree.lossless), so {what} proves nothing",
+        summary=f"{what} proves nothing, as greedy answers are wrong: {other.summary}",
     )
 
 

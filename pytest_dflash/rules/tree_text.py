@@ -19,6 +19,8 @@ from pytest_dflash.oracle.loops import loop
 from pytest_dflash.oracle.reference import Parting, parting
 from pytest_dflash.rules.tree_lossless import Situation, lossless, tolerance
 
+ENDS = ("}", '"}', "0}", ":0}", '":0}', '"":0}', "{}", '\\"}')
+"""What may be missing of an object that was cut."""
 FROM_CACHE = Situation(
     "tokens said with a cold and a warm prefix cache",
     "what the cache gives back is not what was computed: pages that speculation wrote, or of another request",
@@ -138,10 +140,9 @@ def grammatical(alone: Sequence[Spoken], together: Sequence[Spoken], schema: Any
         wrong = [(each, why) for each in answers if (why := broken(each.text, schema))]
         if wrong:
             answer, why = wrong[0]
-            cut = answer.finish == "length"
             told = f"{len(wrong)} of {len(answers)} answers under a JSON schema, asked {how}, do not fulfil it: {why}"
             shown = " ".join(answer.text.split())[:120]
-            if cut and all(each.finish == "length" for each, _ in wrong):
+            if all(each.finish == "length" and begun(each.text) for each, _ in wrong):
                 return unproven(
                     f"{told}; they were cut at {answer.completion_tokens} tokens",
                     observed=shown,
@@ -159,6 +160,18 @@ def grammatical(alone: Sequence[Spoken], together: Sequence[Spoken], schema: Any
         f"all {len(alone) + len(together)} answers under a JSON schema fulfil it, alone and {len(together)} at once",
         measures=measures,
     )
+
+
+def begun(text: str) -> bool:
+    """Whether more text could make it an object: it is cut, but not broken."""
+    return any(_object(text + end) for end in ENDS)
+
+
+def _object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def broken(text: str, schema: Any) -> str:

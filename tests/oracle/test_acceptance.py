@@ -58,6 +58,7 @@ def test_the_same_average_of_every_answer_is_constant_where_no_histogram_tells()
 def test_a_tree_that_is_verified_to_one_level_only_is_shallow() -> None:
     answers = [drafted([1, 0, 1, 1, 0] * 6) for _ in range(4)]
     assert acceptance.only_first(answers, 7)
+    assert acceptance.only_first([*answers, drafted([2, 1, 0])], 7)
     assert not acceptance.only_first(answers, 1)
 
 

@@ -29,10 +29,17 @@ def test_a_page_of_one_token_and_a_chunk_that_is_off_are_no_edges() -> None:
     assert prompts.edges(Bounds(context=1024, page=1, chunk=-1), None) == prompts.FIXED
 
 
-@given(st.integers(1, 90), st.integers())
-def test_a_prompt_is_a_slice_of_exactly_its_length(length: int, seed: int) -> None:
-    ids = tuple(range(100))
-    found = prompts.cut(ids, length, seed)
-    assert len(found) == length
-    assert found == tuple(range(found[0], found[0] + length))
-    assert found == prompts.cut(ids, length, seed)
+@given(st.lists(st.integers(1, 90), max_size=20), st.integers())
+def test_prompts_are_slices_of_exactly_their_lengths_that_begin_differently(
+    lengths: list[int], seed: int
+) -> None:
+    ids = tuple(range(200))
+    found = prompts.cuts(ids, lengths, seed)
+    assert [len(each) for each in found] == lengths
+    assert all(each == tuple(range(each[0], each[0] + len(each))) for each in found)
+    assert len({each[0] for each in found}) == len(found)
+    assert found == prompts.cuts(ids, lengths, seed)
+
+
+def test_a_text_of_few_tokens_gives_prompts_all_the_same() -> None:
+    assert len(prompts.cuts((1, 2) * 50, [10, 20, 30], 1)) == 3
