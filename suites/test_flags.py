@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pytest_dflash.checks import check
+from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.findings import Judgement
 from pytest_dflash.profile.schema import Profile
+from pytest_dflash.rules import knobs
 from pytest_dflash.witness import drift
 from pytest_dflash.witness.chain import Chain
 
@@ -27,3 +29,18 @@ def test_no_flag_is_lost_on_its_way(chain: Chain) -> Judgement:
 @check("flags.none_ignored")
 def test_the_engine_ignores_no_flag(chain: Chain) -> Judgement:
     return drift.none_ignored(chain)
+
+
+@check("flags.no_knobs")
+def test_nothing_is_left_of_a_benchmark(chain: Chain, facts: Facts) -> Judgement:
+    return knobs.no_knobs(chain, facts.serving)
+
+
+@check("flags.acceptance_exact")
+def test_only_what_the_target_says_is_accepted(chain: Chain, profile: Profile) -> Judgement:
+    return knobs.acceptance_exact(chain, profile)
+
+
+@check("flags.plain_environment")
+def test_no_variable_holds_shell(facts: Facts) -> Judgement:
+    return knobs.plain_environment(facts.serving)

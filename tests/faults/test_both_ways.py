@@ -8,7 +8,8 @@ from collections.abc import Mapping
 import pytest
 
 from pytest_dflash.levels import RANK
-from pytest_dflash.rehearsal.faults import FAULTS, Fault
+from pytest_dflash.rehearsal import faults
+from pytest_dflash.rehearsal.faults import FAULTS, Fault, listing
 from pytest_dflash.rehearsal.oddities import ODDITIES
 from tests.faults import matrix
 
@@ -39,6 +40,9 @@ def test_a_fault_names_checks_that_exist_and_words_that_must_be_said(fault: Faul
 
 def test_faults_and_oddities_have_different_names_and_titles() -> None:
     assert not set(FAULTS) & set(ODDITIES)
+    assert len(FAULTS) == len(listing().splitlines()) == sum(map(len, faults.AREAS)), (
+        "two faults have one name"
+    )
     titles = [fault.title for fault in FAULTS.values()] + [oddity.title for oddity in ODDITIES.values()]
     assert len(set(titles)) == len(titles)
     assert all(NAME.fullmatch(name) for name in ODDITIES)

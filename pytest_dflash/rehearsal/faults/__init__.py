@@ -18,8 +18,8 @@ from pytest_dflash.rehearsal.faults.stages import Stage
 from pytest_dflash.rehearsal.faults.unit import UNIT
 
 __all__ = ("FAULTS", "Fault", "Layer", "Severity", "Stage", "listing")
-_AREAS = (SETTINGS, UNIT, ENDPOINT, EXPOSURE, CARDS, MACHINE)
-FAULTS: Mapping[str, Fault] = {fault.name: fault for area in _AREAS for fault in area}
+AREAS = (SETTINGS, UNIT, ENDPOINT, EXPOSURE, CARDS, MACHINE)
+FAULTS: Mapping[str, Fault] = {fault.name: fault for area in AREAS for fault in area}
 """Every fault by its name."""
 
 

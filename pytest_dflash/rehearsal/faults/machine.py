@@ -39,7 +39,7 @@ MACHINE = (
     Fault(
         "package-version",
         "read",
-        ("stack.package[flashinfer-python]",),
+        ("stack.package[flashinfer-python]", "stack.companions"),
         "a package of the serving interpreter is older than expected",
         layer="python",
         severity="silent-slow",
@@ -55,6 +55,38 @@ MACHINE = (
         severity="silent-wrong",
         says="is installed 2 times in one folder",
         before=_second_metadata,
+    ),
+    Fault(
+        "companion-left-behind",
+        "read",
+        ("stack.companions",),
+        "a package was upgraded, and the one with its kernels was not",
+        layer="python",
+        severity="down",
+        says="flashinfer-python 0.7.2, flashinfer-cubin 0.6.9",
+        before=stages.package("flashinfer-cubin", "0.6.9"),
+    ),
+    Fault(
+        "version-check-off",
+        "read",
+        ("stack.companions",),
+        "the check that packages fit each other was turned off",
+        layer="python",
+        severity="silent-wrong",
+        says="FLASHINFER_DISABLE_VERSION_CHECK",
+        before=stages.in_file(
+            "etc/sglang/k26.env", "OMP_NUM_THREADS", "FLASHINFER_DISABLE_VERSION_CHECK=1\nOMP_NUM_THREADS"
+        ),
+    ),
+    Fault(
+        "torch-for-older-cards",
+        "read",
+        ("stack.built_for_gpus", "stack.torch_and_toolkit"),
+        "torch was installed in a build for an older CUDA, which knows no such card",
+        layer="python",
+        severity="down",
+        says="12.0 (CUDA 12.8 and later)",
+        before=stages.package("torch", "2.14.1+cu126"),
     ),
     Fault(
         "old-driver",
@@ -79,7 +111,7 @@ MACHINE = (
     Fault(
         "old-toolkit",
         "read",
-        ("stack.cuda_toolkit",),
+        ("stack.cuda_toolkit", "stack.torch_and_toolkit"),
         "the service finds the nvcc of an older release",
         layer="toolkit",
         severity="down",

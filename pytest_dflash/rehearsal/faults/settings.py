@@ -113,13 +113,49 @@ SETTINGS = (
     Fault(
         "benchmark-knob",
         "read",
-        ("flags.environment[SGLANG_SIMULATE_ACC_LEN]",),
+        ("flags.environment[SGLANG_SIMULATE_ACC_LEN]", "flags.no_knobs"),
         "acceptance is simulated, as for a benchmark: wonderful numbers, wrong tokens",
         layer="speculation",
         severity="silent-wrong",
         says="SGLANG_SIMULATE_ACC_LEN",
         before=stages.in_file(
             "etc/sglang/k26.env", "HF_HUB_OFFLINE=1", "HF_HUB_OFFLINE=1\nSGLANG_SIMULATE_ACC_LEN=4"
+        ),
+    ),
+    Fault(
+        "random-weights",
+        "read",
+        ("flags.no_knobs",),
+        "the weights are random numbers, as for a benchmark",
+        layer="configuration",
+        severity="silent-wrong",
+        says="--load-format dummy",
+        before=stages.replace("--trust-remote-code", "--trust-remote-code --load-format dummy"),
+    ),
+    Fault(
+        "lossy-thresholds",
+        "read",
+        ("flags.acceptance_exact",),
+        "tokens are accepted that the target would not have said, as somebody's recipe has it",
+        layer="speculation",
+        severity="silent-wrong",
+        says="--speculative-accept-threshold-single is 0.5",
+        before=stages.replace(
+            "--trust-remote-code", "--trust-remote-code --speculative-accept-threshold-single 0.5"
+        ),
+    ),
+    Fault(
+        "shell-in-environment",
+        "read",
+        ("flags.plain_environment",),
+        "the EnvironmentFile was written for a shell",
+        layer="systemd",
+        severity="silent-wrong",
+        says="LD_LIBRARY_PATH holds shell that nobody expanded: $CUDA_HOME stands in it",
+        before=stages.in_file(
+            "etc/sglang/k26.env",
+            "OMP_NUM_THREADS",
+            "LD_LIBRARY_PATH=$CUDA_HOME/lib64:$LD_LIBRARY_PATH\nOMP_NUM_THREADS",
         ),
     ),
     Fault(

@@ -149,7 +149,7 @@ CARDS = (
     Oddity(
         "newer-toolkit",
         "a toolkit of a release that nobody has heard of",
-        before=stages.toolkit("14.2"),
+        before=stages.toolkit("13.9"),
     ),
     Oddity(
         "toolkit-on-path",
