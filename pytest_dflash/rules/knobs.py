@@ -22,6 +22,7 @@ VARIABLES: Mapping[str, str] = {
     "SGLANG_SIMULATE_ACC_TOKEN_MODE": "acceptance is simulated (sglang PR#31603)",
     "CUDA_LAUNCH_BLOCKING": "every kernel is waited for: a knob to find bugs, and slow (CUDA programming guide)",
     "VLLM_TRACE_FUNCTION": "every call is logged: a knob to find bugs, and slow (vLLM's troubleshooting page)",
+    "VLLM_SERVER_DEV_MODE": "routes of development are open: they put the model to sleep and call its workers (vLLM 0.32)",
 }
 """Variables of benchmarks and of bug hunts, to what they do."""
 SETTINGS: tuple[tuple[str, Json, str], ...] = (

@@ -113,3 +113,10 @@ def test_nothing_is_passed_where_nothing_is_heard() -> None:
         knobs.acceptance_exact(deaf, PROFILE),
     ]
     assert {each.outcome for each in found} == {Outcome.UNPROVEN}
+
+
+def test_routes_of_development_are_a_knob_that_was_left() -> None:
+    judgement = knobs.no_knobs(told(), process(environ={"VLLM_SERVER_DEV_MODE": "1"}))
+    assert judgement.outcome is Outcome.FAIL
+    assert judgement.observed == ["VLLM_SERVER_DEV_MODE=1"]
+    assert "routes of development are open" in judgement.summary
