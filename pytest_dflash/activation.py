@@ -11,7 +11,7 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -137,7 +137,11 @@ class Progress:
         if reporter is None or self.config.option.verbose < -1 or not (news or reporter.isatty):
             return
         text = f"{self.name} +{time.monotonic() - self.begun:.0f} s: {line}"
-        with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
+        # A terminal that is gone, or that a signal has interrupted, stops no way back.
+        with (
+            suppress(OSError, ValueError, RuntimeError),
+            capture.global_and_fixture_disabled() if capture is not None else nullcontext(),
+        ):
             if news:
                 reporter.ensure_newline()
             if reporter.isatty:
@@ -199,6 +203,10 @@ def named_hosts(config: pytest.Config) -> list[Target]:
             "--dflash-fault stages faults in the rehearsal only, never on a host; use --host=rehearsal"
         )
     if config.option.dflash_fault:
+        from pytest_dflash.rehearsal.staged import add  # noqa: PLC0415 - only where they are staged
+
+        for told in config.hook.pytest_dflash_faults():
+            add(told)
         staged(config.option)  # refuses a name that nobody knows
     return targets
 

@@ -118,7 +118,8 @@ class RunOutcome:
 
     def _judge(self, session: pytest.Session, exitstatus: int) -> None:
         self.exit_code = int(exitstatus)
-        if not self.findings and exitstatus in OTHERS_CODE and self.stopped is None:
+        left = any(host["restored"] is False for host in self.hosts.values())
+        if not self.findings and exitstatus in OTHERS_CODE and self.stopped is None and not left:
             return  # somebody's own tests, and no check among them: pytest's own exit code stands
         self.narrowed = self.narrowed or narrowed_by_options(self.config)
         results = [(f.host, verdict.Result(f.check, f.outcome)) for f in self.findings]
@@ -132,7 +133,7 @@ class RunOutcome:
         circumstances = verdict.Circumstances(
             narrowed=self.narrowed,
             unreachable=any(host["unreachable"] for host in self.hosts.values()),
-            not_restored=any(host["restored"] is False for host in self.hosts.values()),
+            not_restored=left,
             interrupted=interrupted,
             internal_error=exitstatus == pytest.ExitCode.INTERNAL_ERROR,
             other_failed=self.other_failed or self.uncollected,

@@ -88,7 +88,9 @@ class Publishing:
 
     def _last_block(self, terminalreporter: pytest.TerminalReporter) -> None:
         outcome = self.outcome
-        if not outcome.findings or not outcome.finished:
+        # A run that was ended before its first finding may have changed a host all the same.
+        changed = any(host["changed"] for host in outcome.hosts.values())
+        if not outcome.finished or not (outcome.findings or changed):
             return
         good = outcome.verdict in {Verdict.ACCEPT, Verdict.PARTIAL} and outcome.exit_code == 0
         colour = {"green": True} if good else {"red": True}

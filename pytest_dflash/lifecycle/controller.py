@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
@@ -25,6 +23,7 @@ from pytest_dflash.facts.reading import Reading
 from pytest_dflash.lifecycle import dropin, fingerprint, lease, lock
 from pytest_dflash.lifecycle.fingerprint import rebooted
 from pytest_dflash.lifecycle.flagline import Changes, loaded_command, rewritten
+from pytest_dflash.lifecycle.patience import ending_in_order, patient
 from pytest_dflash.lifecycle.phase import Phase
 from pytest_dflash.lifecycle.readiness import Settled
 
@@ -115,6 +114,7 @@ class Controller:
     restored: bool | None = None
     notes: list[str] = field(default_factory=list)
     _apart: ExitStack | None = None
+    _heed: ExitStack | None = None
     _held: bool = False
     _before: fingerprint.Fingerprint | None = None
     _moved: bool = False
@@ -268,6 +268,9 @@ class Controller:
                 self._release(forget=together)
             except HostError as error:
                 self.tell(f"the lock of {self.unit} could not be given away, it lapses by itself: {error}")
+        heed, self._heed = self._heed, None
+        if heed is not None:
+            heed.close()
 
     def _together(self) -> bool:
         """Lets others in again; False where that failed, which breaks the controller."""
@@ -302,6 +305,9 @@ class Controller:
             raise NotPutBack(self.broken)
         if self._held:
             return
+        if self._heed is None:
+            self._heed = ExitStack()
+            self._heed.enter_context(ending_in_order())
         self._lock()
         if self._apart is None:
             self._alone()
@@ -405,8 +411,9 @@ class Controller:
 
     def _left(self, error: BaseException) -> str:
         by_hand = f"rm -f {self.drop_in}; systemctl daemon-reload; systemctl restart {self.unit}"
+        why = "it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error).rstrip(".")
         return (
-            f"{self.unit} could not be put back: {str(error).rstrip('.') or type(error).__name__}. "
+            f"{self.unit} could not be put back: {why or type(error).__name__}. "
             f"The host's own lease ({lease.name(self.unit)}) does it within {self.lease_s:.0f} s if it can; "
             f"by hand: `{by_hand}`"
         )
@@ -416,25 +423,3 @@ def said(reply: Reply) -> str:
     """What a command complained about."""
     lines = [line.strip() for line in reply.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
     return (lines[-1][:300] if lines else f"it ended with {reply.rc}").rstrip(".") + "."
-
-
-@contextmanager
-def patient(tell: Callable[[str], None], doing: str) -> Iterator[None]:
-    """The first Ctrl-C is answered with what is being done; the second one ends it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    asked = 0
-
-    def hear(_signal: int, _frame: object) -> None:
-        nonlocal asked
-        asked += 1
-        if asked > 1:
-            raise KeyboardInterrupt
-        tell(f"{doing}; Ctrl-C once more leaves that to the host's lease")
-
-    previous = signal.signal(signal.SIGINT, hear)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)

@@ -66,3 +66,16 @@ def test_a_worker_whose_host_is_not_put_back_ends_the_run_of_all(project: Projec
     run = project.run("--dflash-allow=restart", "-n2", host=f"{HOST},{OTHER}", apart=True)
     assert run.code == 12, run.out
     assert f"NOT PUT BACK: {BROKEN}" in run.out + str(run.document["hosts"])
+
+
+def test_a_run_without_any_check_that_leaves_a_host_changed_says_so(project: Project) -> None:
+    project.checks(
+        CHECKS.partition("@check")[0]
+        + """
+def test_of_somebody(host_run):
+    host_run.__dict__["controller"] = Broken()
+"""
+    )
+    run = project.run(host=HOST)
+    assert run.code == 12, run.out
+    assert f"NOT PUT BACK: {BROKEN}" in run.out
