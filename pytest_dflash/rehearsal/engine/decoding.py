@@ -1,7 +1,7 @@
 """Drafting, verifying and committing: what happens to a batch of requests in one step.
 
-Law: values in, tokens out; no threads, no clocks, no HTTP. What can go wrong here is staged by `corruption`, whose
-healthy form changes nothing.
+Law: values in, tokens out; no threads, no clocks, no HTTP. What can go wrong here is
+overridden in `healthy`, whose own form changes nothing.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import draft_tree, drafter, grammar, masking, tokens
-from .corruption import Healthy, Moment
 from .draft_tree import DraftTree
+from .healthy import Healthy, Moment
 from .prefix_cache import PrefixCache
 from .sequence import Score, Sequence
 from .target import Outcome, Rows, causal, forward

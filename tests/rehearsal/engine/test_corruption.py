@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_dflash.rehearsal.engine import corruption, grammar, tokens
+from pytest_dflash.rehearsal.engine import corruption, grammar, healthy, tokens, wrong_acceptance
 from pytest_dflash.rehearsal.engine.decoding import Decoder, Shape
 from pytest_dflash.rehearsal.engine.sequence import Sequence
 
@@ -143,7 +143,7 @@ def test_acceptance_decays_along_an_answer(say: Speak) -> None:
 
 def test_constant_acceptance_has_one_length(say: Speak) -> None:
     for each in say(PROMPTS, LIMIT, TREE, ["constant-acceptance"]):
-        assert set(each.histogram) == {corruption.SIMULATED}
+        assert set(each.histogram) == {wrong_acceptance.SIMULATED}
 
 
 def test_a_loop_is_accepted_better_than_text(say: Speak) -> None:
@@ -162,7 +162,7 @@ def test_near_ties_fall_either_way_and_nothing_else_does(say: Speak) -> None:
             (read,) = say([whole], 0, scores=True, scored_from=len(sequence.prompt) - 1, top=2)
             lost = [score for score in read.prompt_scores[1:] if score.token != score.top[0][0]]
             differ += len(lost)
-            assert all((score.top[0][1] - (score.logprob or 0)) < 2 * corruption.NOISE_NATS for score in lost)
+            assert all((score.top[0][1] - (score.logprob or 0)) < 2 * healthy.NOISE_NATS for score in lost)
     assert differ > 0
 
 
@@ -199,7 +199,7 @@ def test_without_speculation_its_faults_are_gone(say: Speak) -> None:
     decoder = Decoder(Shape(), corruption.of(names, speculating=False))
 
     assert [each.told for each in say(PROMPTS, LIMIT, decoder=decoder)] == truth(say)
-    assert isinstance(corruption.of(["near-tie-noise"], speculating=False), corruption.NearTieNoise)
+    assert isinstance(corruption.of(["near-tie-noise"], speculating=False), wrong_acceptance.NearTieNoise)
 
 
 def test_an_unknown_fault_is_refused() -> None:

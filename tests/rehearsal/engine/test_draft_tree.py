@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pytest_dflash.oracle.tree import building, verification
-from pytest_dflash.rehearsal.engine import corruption, draft_tree, drafter, masking, tokens
+from pytest_dflash.rehearsal.engine import corruption, draft_tree, drafter, healthy, masking, tokens
 from pytest_dflash.rehearsal.engine.sequence import Sequence, Wishes
 from pytest_dflash.rehearsal.engine.target import ENTRY
 
@@ -77,7 +77,7 @@ def sequence() -> Sequence:
 def test_engine_and_oracle_keep_the_same_entries(path: list[int]) -> None:
     fresh = np.arange(8.0)[:, None] * np.ones(ENTRY)
     made = sequence()
-    made.keep(corruption.Healthy().kept(np.array(path)), fresh)
+    made.keep(healthy.Healthy().kept(np.array(path)), fresh)
 
     true = verification.compacted([-1.0] * 3 + list(range(8)), 3, path)
     assert made.cache[:, 0].tolist() == true
