@@ -37,7 +37,8 @@ def run(config: pytest.Config) -> int:
     """
     option = config.option
     if "list" in option.dflash_fault:
-        sys.stdout.write(listing())
+        own = [fault for told in config.hook.pytest_dflash_faults() for fault in told]
+        sys.stdout.write(listing() + listing(own))
         return 0
     if option.dflash_print_sudoers:
         sys.stdout.write(SUDOERS)

@@ -17,6 +17,8 @@ from pytest_dflash.endpoint.service import Service
 from pytest_dflash.endpoint.trial import Trial
 from pytest_dflash.errors import NotPutBack
 from pytest_dflash.facts.host_facts import Facts
+from pytest_dflash.facts.probe import Probe
+from pytest_dflash.facts.reading import Reading
 from pytest_dflash.host_run import RUNS, HostRun
 from pytest_dflash.lifecycle.changing import Budgets, Changed
 from pytest_dflash.lifecycle.controller import Restart
@@ -73,6 +75,12 @@ def facts(host_run: HostRun) -> Facts:
 
 
 @pytest.fixture(scope="session")
+def ask(host_run: HostRun) -> Callable[[Probe[Any]], Reading[Any]]:
+    """Asks the host one more question, by a probe of a suite's own: one more round trip, once for each probe."""
+    return host_run.ask
+
+
+@pytest.fixture(scope="session")
 def chain(host_run: HostRun) -> Chain:
     """The witnesses of every setting."""
     return host_run.chain
@@ -82,6 +90,12 @@ def chain(host_run: HostRun) -> Chain:
 def service(host_run: HostRun) -> Service:
     """The endpoint, of a unit that is ready."""
     return host_run.service
+
+
+@pytest.fixture(scope="session")
+def endpoint(service: Service) -> Service:
+    """The same by its other name."""
+    return service
 
 
 @pytest.fixture(scope="session")

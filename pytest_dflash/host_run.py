@@ -34,6 +34,7 @@ from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.host_facts import ALIVE, ALL, PULSE, Facts
 from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.named_files import model_config, named_files
+from pytest_dflash.facts.probe import Probe
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Finding, Json, Judgement, Outcome, failed
 from pytest_dflash.levels import Allowed
@@ -89,6 +90,7 @@ class HostRun:
     unreachable: bool = False
     quiet_until: float = 0.0
     known: Identity | None = None
+    answers: dict[Probe[Any], Reading[Any]] = field(default_factory=dict)
 
     @property
     def profile(self) -> Profile:
@@ -222,6 +224,12 @@ class HostRun:
     def facts(self) -> Facts:
         """What the host said, once the unit stood still."""
         return self.settled[0]
+
+    def ask(self, probe: Probe[Any]) -> Reading[Any]:
+        """The answer to a question of a suite's own, asked once a host."""
+        if probe not in self.answers:
+            self.answers[probe] = self.collector.collect([probe]).reading(probe)
+        return self.answers[probe]
 
     def identity_now(self) -> Reading[Identity]:
         """Who runs at this moment."""

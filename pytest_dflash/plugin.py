@@ -17,6 +17,18 @@ NO_HOST = (
 )
 
 
+class Hooks:
+    """What a project's conftest.py may add."""
+
+    def pytest_dflash_faults(self) -> Any:
+        """Faults of the project's own for the rehearsal: a list of `pytest_dflash.rehearsal.faults.Fault`."""
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declares the hooks."""
+    pluginmanager.add_hookspecs(Hooks)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declares the options of CONTRACT section 1."""
     group = parser.getgroup("dflash", "acceptance of GPU inference hosts (pytest-dflash)")

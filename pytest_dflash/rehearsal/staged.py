@@ -6,7 +6,7 @@ Law: looks names up.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pytest_dflash.errors import UsageError
 from pytest_dflash.rehearsal.faults import FAULTS, Fault
@@ -15,6 +15,22 @@ from pytest_dflash.rehearsal.oddities import ODDITIES, Oddity
 Staged = Fault | Oddity
 STAGED: Mapping[str, Staged] = {**ODDITIES, **FAULTS}
 """All that can be staged, by name."""
+
+
+OWN: dict[str, Fault] = {}
+"""Faults that a project brings by the hook `pytest_dflash_faults`."""
+
+
+def add(faults: Iterable[Fault]) -> None:
+    """Makes a project's own faults known.
+
+    Raises:
+        UsageError: One has a name that is taken.
+    """
+    for fault in faults:
+        if fault.name in STAGED or OWN.get(fault.name, fault) != fault:
+            raise UsageError(f"pytest_dflash_faults: the name {fault.name!r} is taken; choose another")
+        OWN[fault.name] = fault
 
 
 class UnknownFault(UsageError):  # noqa: N818 - named for what was asked for
@@ -27,9 +43,10 @@ def named(name: str) -> Staged:
     Raises:
         UnknownFault: With the names that come close, and where all stand.
     """
-    if name in STAGED:
-        return STAGED[name]
-    close = difflib.get_close_matches(name, STAGED, 3, 0.5)
+    known: Mapping[str, Staged] = {**STAGED, **OWN}
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, 3, 0.5)
     hint = f" did you mean {' or '.join(close)}?" if close else ""
     raise UnknownFault(
         f"--dflash-fault={name}: there is no such fault;{hint} `--dflash-fault=list` prints all of them"

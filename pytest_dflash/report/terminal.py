@@ -93,6 +93,9 @@ def next_step(findings: Sequence[Finding], verdict: Verdict) -> str | None:
             return visible((knowing or advising)[0].judgement.remedy or "")
     if verdict is Verdict.PARTIAL:
         return "run without -k, -m and node ids to judge the host"
-    if verdict is Verdict.UNDECIDED and any(f.outcome is Outcome.NOT_RUN for f in findings):
+    outcomes = {finding.outcome for finding in findings}
+    if verdict is Verdict.UNDECIDED and Outcome.UNPROVEN in outcomes:
+        return "run again; what is unproven says above what kept it from being heard or measured"
+    if verdict is Verdict.UNDECIDED and Outcome.NOT_RUN in outcomes:
         return "allow more with --dflash-allow (see --help), as far as the host may be touched"
     return None
