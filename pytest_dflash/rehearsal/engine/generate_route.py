@@ -55,12 +55,12 @@ def _wishes(body: Mapping[str, Any], prompt: list[int], scheduler: Scheduler) ->
     return Wishes(
         limit,
         wishes_read.temperature(sampling),
-        sampling.get("sampling_seed"),
+        wishes_read.seed(sampling.get("sampling_seed")),
         bool(sampling.get("ignore_eos")),
         start if scores and start >= 0 else None,
         scores,
         int(body.get("top_logprobs_num") or 0),
-        tuple(body.get("token_ids_logprob") or ()),
+        tuple(map(int, body.get("token_ids_logprob") or ())),
         wishes_read.schema(sampling.get("json_schema")),
     )
 

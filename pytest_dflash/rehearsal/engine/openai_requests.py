@@ -93,14 +93,14 @@ def _text(content: Any) -> str:
 
 def _wishes(body: Mapping[str, Any], prompt: list[int], scheduler: Scheduler, *, chat: bool) -> Wishes:
     temperature = wishes_read.temperature(body)
-    limit = body.get("max_completion_tokens") or body.get("max_tokens") or (256 if chat else 16)
+    limit = int(body.get("max_completion_tokens") or body.get("max_tokens") or (256 if chat else 16))
     wishes_read.fits(prompt, limit, scheduler.fields["context_length"])
     asked = body.get("logprobs")
     scores = bool(asked) if chat else asked is not None
     return Wishes(
         limit,
         temperature,
-        body.get("seed"),
+        wishes_read.seed(body.get("seed")),
         bool(body.get("ignore_eos")),
         scored_from=0 if scores and body.get("echo") and not chat else None,
         scores=scores,

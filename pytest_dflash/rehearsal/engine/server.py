@@ -121,6 +121,10 @@ class Handler(BaseHTTPRequestHandler):
             route(self)
         except Refused as refused:
             self.reply(refused.body, refused.status)
+        except (TypeError, ValueError, KeyError, AttributeError) as wrong:
+            # Of whatever kind a value was that should have been another: the client's mistake, not the engine's end.
+            invalid = Refused(f"1 validation error:\n  {type(wrong).__name__}: {wrong}", kind="Bad Request")
+            self.reply(invalid.body, invalid.status)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 

@@ -27,6 +27,11 @@ def temperature(body: Mapping[str, Any]) -> float:
     return value
 
 
+def seed(asked: Any) -> int | None:
+    """The seed of the draws; None for fresh ones."""
+    return None if asked is None else int(asked)
+
+
 def schema(asked: Any) -> grammar.State | None:
     """The machine of a JSON schema, as text or as an object.
 
