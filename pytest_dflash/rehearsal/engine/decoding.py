@@ -81,7 +81,6 @@ class Decoder:
         if not wishes.limit:
             sequence.finish = "length"
             return []
-        moment = Moment(sequence, 0, 1, self.shape.block, self.shape.window)
         moment = Moment(sequence, 0, running, self.shape.block, self.shape.window)
         row = self._obeying(moment, row, len(prompt), sequence.grammar_at)
         return self._say(moment, [self._draw(moment, row, len(prompt))], [row])
