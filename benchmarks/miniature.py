@@ -75,7 +75,8 @@ class InProcess:
         return Answer(path, 200, "", json.loads(json.dumps(document)), {}, 0.0)
 
     def trial(self, seed: int, cells: int = 0) -> Trial:
-        """A trial of this engine."""
+        """A trial of this engine, which has forgotten all earlier ones."""
+        self.scheduler.flush()
         speaker = Speaker(cast("Client", self), SGLangScoring())
         bounds = Bounds(context=CONTEXT, page=1, chunk=8192)
         return Trial(speaker, seed, bounds, self.window, cells=cells)

@@ -296,6 +296,7 @@ class Trial:
             else:
                 why = reading.why if isinstance(reading, Silent) else "it scored other tokens than were sent"
                 silent.append(f"{each.label}: {why}")
+        lines = lines if afresh else self._confirmed(lines)
         took = self.speaker.seconds - before
         return Part(tuple(said), tuple(lines), silent=tuple(silent), generating_s=generating, judging_s=took)
 
