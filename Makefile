@@ -6,7 +6,7 @@ PYTEST = .venv/bin/pytest
 WORKERS = auto --maxprocesses=8
 
 .DEFAULT_GOAL = help
-.PHONY: help venv rehearsal test slow matrix matrix-full lint format types imports wheel browser engines tree realhost clean
+.PHONY: help venv rehearsal test slow matrix matrix-full lint format types imports wheel bundle browser docs engines tree realhost clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -45,8 +45,14 @@ types: venv ## mypy, strict
 imports: venv ## the layers of ARCHITECTURE.md
 	.venv/bin/lint-imports
 
-wheel: venv ## the wheel, tested away from the source tree
+wheel: venv ## sdist, wheel and bundle, tested away from the source tree
 	setup/wheel.sh
+
+bundle: venv ## one tar of wheels in dist/, for sites without a package index
+	setup/bundle.sh
+
+docs: venv ## the documentation site, into site/: strict, links checked
+	setup/docs.sh
 
 engines: venv ## a real SGLang and a real vLLM on the CPU, into the cache (3.5 GB, four minutes)
 	tests/realhost/engines/make.sh
@@ -61,5 +67,5 @@ realhost: venv engines ## the tests on a real systemd host (root; systemd-contai
 	DFLASH_REALHOST=required $(PYTEST) -q -m realhost
 
 clean: ## what the tools left in this folder, .venv too; the cache stays
-	rm -rf .venv build dist reports/*_* reports/latest *.egg-info .[a-z]*_cache .hypothesis
+	rm -rf .venv build dist site reports/*_* reports/latest *.egg-info .[a-z]*_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
