@@ -56,11 +56,10 @@ def causal(rows: int, past: int) -> NDArray[np.bool_]:
     return np.tri(rows, past + rows, past, dtype=np.bool_)
 
 
-def _turned(pairs: Floats, positions: Whole, turns: Floats) -> Floats:
-    """Rotates the pairs of each row by its position; `pairs` is (n, heads, 2 x turns)."""
-    angle = positions[:, None] * turns
-    cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
+def _turned(pairs: Floats, cos: Floats, sin: Floats) -> Floats:
+    """Rotates the pairs of each row; `pairs` is (n, heads, 2 x turns), the angles' `cos` and `sin` (n, turns)."""
     one, two = pairs[..., :TURNS], pairs[..., TURNS:]
+    cos, sin = cos[:, None], sin[:, None]
     return np.concatenate([one * cos - two * sin, one * sin + two * cos], axis=-1)
 
 
@@ -102,8 +101,10 @@ def forward(batch: Sequence[Rows], weights: Weights | None = None) -> list[Outco
     for layer, size in zip(weights.layers, KEPT, strict=True):
         heads = len(layer.slopes)
         query = (stream @ layer.query + layer.query_bias).reshape(len(stream), heads, 2 * TURNS)
-        query = _turned(query, positions, layer.turns)
-        key = _turned((stream @ layer.key + layer.key_bias)[:, None], positions, layer.turns)[:, 0]
+        angle = positions[:, None] * layer.turns
+        cos, sin = np.cos(angle), np.sin(angle)
+        query = _turned(query, cos, sin)
+        key = _turned((stream @ layer.key + layer.key_bias)[:, None], cos, sin)[:, 0]
         entries = np.concatenate([key, stream @ layer.value], axis=1)
         took = [
             attend(layer, query[at], rows, rows.past[:, begin : begin + size], entries[at])
