@@ -94,7 +94,8 @@ def properties(service: Service) -> dict[str, str]:
         )
     base = recorded()
     base.pop("ExecStartEx", None)
-    return {**base, **said}
+    own = {name: value for name in base if (value := loaded.last(name))}
+    return {**base, **own, **said}
 
 
 def _command(service: Service, argv: Sequence[str]) -> str:
