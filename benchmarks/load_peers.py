@@ -64,7 +64,8 @@ class Row:
 class Meter:
     """CPU seconds of a process and all that it starts, over time."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, realtime: bool) -> None:
+        self.realtime = realtime
         self.at: list[float] = []
         self.used: list[float] = []
         self.folder = ACCOUNTS / f"load-peers-{os.getpid()}"
@@ -79,20 +80,29 @@ class Meter:
         return (self.folder / "cpuacct.usage").exists()
 
     def _watch(self) -> None:
+        if (
+            self.realtime
+        ):  # a sample that comes late holds what the client did afterwards: reading, writing, ending
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(PRIORITY))
         while not self.ended.wait(0.02):
             self.at.append(time.monotonic())
             self.used.append(int((self.folder / "cpuacct.usage").read_text()) / 1e9)
 
     def between(self, begin: float, end: float) -> float:
         """CPU seconds between these moments, of the monotonic clock."""
-        used = [self.used[min(bisect.bisect_left(self.at, at), len(self.at) - 1)] for at in (begin, end)]
-        return used[1] - used[0]
+        return self._until(end) - self._until(begin)
+
+    def _until(self, at: float) -> float:
+        after = min(max(bisect.bisect_left(self.at, at), 1), len(self.at) - 1)
+        span = self.at[after] - self.at[after - 1]
+        share = min(max((at - self.at[after - 1]) / span, 0.0), 1.0)
+        return self.used[after - 1] + share * (self.used[after] - self.used[after - 1])
 
 
 @contextmanager
-def metered() -> Iterator[tuple[Meter | None, Callable[[], None]]]:
+def metered(*, realtime: bool) -> Iterator[tuple[Meter | None, Callable[[], None]]]:
     """A meter, and what a process does before it becomes the client, so that it is metered."""
-    meter = Meter()
+    meter = Meter(realtime=realtime)
     if not meter.works:
         yield None, lambda: None
         return
@@ -120,7 +130,7 @@ def measure(peer: Peer, point: tuple[str, int, int], *, realtime: bool) -> Row:
     with (
         truth_server("--core", str(SERVER_CORE), *(["--realtime"] if realtime else [])) as url,
         tempfile.TemporaryDirectory() as folder,
-        metered() as (meter, join),
+        metered(realtime=realtime) as (meter, join),
         Client(url) as client,
     ):
         work = Work(
