@@ -27,6 +27,9 @@ from pytest_dflash.load.transport import clock
 from pytest_dflash.load.watching import Watch
 from pytest_dflash.profile.schema import Profile, Throughput
 
+UNLIMITED_REPEATS = 3
+"""Of a load without limits: it is only shown."""
+
 
 def _nobody(_said: object) -> None:
     """Tells nobody."""
@@ -103,7 +106,7 @@ class Loads:
             found = decisions(load, repeats, counters, error)
             self.passing(progress(load, len(repeats), found, clock() - began))
             if not found:
-                return len(repeats) >= floors.ENOUGH_REPEATS
+                return len(repeats) >= UNLIMITED_REPEATS
             return all(each.standing is not Standing.OPEN for each in found)
 
         self.passing(f"{load.name}: warm-up, {load.concurrency} at once")

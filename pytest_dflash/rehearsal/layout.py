@@ -5,6 +5,7 @@ Law: files only. `root` is the host's file system as far as it is looked at, `bi
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import sys
@@ -21,6 +22,8 @@ CUDA_TOOLS = ("nvcc", "ptxas")
 COMMAND_LINE = "BOOT_IMAGE=/boot/vmlinuz-6.12.48+deb13-amd64 root=/dev/nvme0n1p2 ro quiet iommu=pt\n"
 DRAFT_CONFIG = '{"architectures": ["DFlashDraftModel"], "block_size": 8, "model_type": "qwen3", "num_hidden_layers": 5}\n'
 TARGET_CONFIG = '{"architectures": ["KimiK25ForConditionalGeneration"], "model_type": "kimi_k25"}\n'
+PACE = {"step_ms": 20.0}
+"""What streamed answers take a step: long beside what the numbers need, so that a busy machine changes no rate."""
 REAL_PROC = ("uptime", "stat", "loadavg", "net", "version", "cpuinfo", "mounts", "self")
 
 
@@ -51,7 +54,7 @@ ExecStart={python} -m sglang.launch_server \\
     --model-path {quoted(str(models / "Kimi-K2.6"))} --served-model-name Kimi-K2.6 \\
     --host 127.0.0.1 --port {port} \\
     --tp-size 8 --mem-fraction-static 0.85 --chunked-prefill-size 8192 \\
-    --attention-backend triton --context-length 4096 --trust-remote-code --enable-metrics \\
+    --attention-backend triton --context-length 4096 --trust-remote-code --enable-metrics --enable-cache-report \\
     --speculative-algorithm DFLASH --speculative-num-draft-tokens 8 \\
     --speculative-dflash-enable-ddtree --speculative-eagle-topk 4 \\
     --speculative-draft-model-path {quoted(str(models / "Kimi-K2.6-DFlash"))}{flag}
@@ -115,6 +118,8 @@ def lay_out(folder: Path, port: int) -> None:
         (root / "proc/sys/kernel" / name).symlink_to(f"/proc/sys/kernel/{name}")
     shutil.copy(RECORDINGS / "gpus.json", folder / "gpus.json")
     venv.lay_out(root / "opt/sglang/venv")
+    switches = venv.site_packages(root / "opt/sglang/venv") / "sglang/miniature/mischief.json"
+    switches.write_text(json.dumps({"pace": PACE}), "utf-8")
     programs.mkdir()
     for name in TOOLS:
         _tool(folder, (root / "usr/local/cuda/bin" if name in CUDA_TOOLS else programs) / name, name)

@@ -21,7 +21,7 @@ FOREIGN = "foreign_traffic"
 BURST_GAP_S = 0.001
 BURST_CHUNKS = 3.0
 """Chunks that come within a millisecond of each other: more than this on average, and something holds them back."""
-FEW_CHUNKS = 8
+FEW_CHUNKS = 4
 
 
 def judge(decision: Decision, found: Measurement, why: str) -> Judgement:

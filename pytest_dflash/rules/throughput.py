@@ -12,7 +12,7 @@ from dataclasses import replace
 from statistics import fmean
 
 from pytest_dflash.findings import Evidence, Json, Judgement, failed, not_applicable, passed, unproven
-from pytest_dflash.load.floors import TOTAL, TPOT, TTFT, Measure, accept_limits
+from pytest_dflash.load.floors import TOTAL, TPOT, TTFT, Measure, accept_limits, limit_of
 from pytest_dflash.load.instrument import quantile
 from pytest_dflash.load.limit import Limit, Standing, decide
 from pytest_dflash.load.measurement import Measurement
@@ -39,8 +39,10 @@ def floor(measure: Measure, found: Measurement) -> Judgement:
     """A measure against its limit in the profile, whatever both are."""
     values = found.values(measure)
     decision = found.decision(measure)
-    if decision is None and not values:
-        return finish(unproven(f"{measure.what}: no repeat of {found.load.name!r} has one"), found)
+    if not values:
+        why = f"{measure.what}: no repeat of {found.load.name!r} has one"
+        limited = limit_of(found.load, measure) is not None
+        return finish(unproven(why) if limited else not_applicable(why), found)
     if decision is None:
         said = f"{measure.what}: {number(fmean(values), measure.unit)}; the profile has no limit for it"
         judgement = not_applicable(said)

@@ -163,6 +163,8 @@ class Scheduler:
                 self.schedule.begin(time.monotonic())
             job = self._next()
             if job is not None:
+                if not self._running:  # waiting for its time was no work that could be late
+                    self.schedule.begin(time.monotonic())
                 self._waiting.remove(job)
                 self._running.append(job)
         if job is not None:

@@ -15,11 +15,12 @@ from pytest_dflash.rehearsal.faults.fault import Fault, Layer, Severity
 from pytest_dflash.rehearsal.faults.machine import MACHINE
 from pytest_dflash.rehearsal.faults.settings import SETTINGS
 from pytest_dflash.rehearsal.faults.stages import Stage
+from pytest_dflash.rehearsal.faults.throughput import THROUGHPUT
 from pytest_dflash.rehearsal.faults.tree import TREE
 from pytest_dflash.rehearsal.faults.unit import UNIT
 
 __all__ = ("FAULTS", "Fault", "Layer", "Severity", "Stage", "listing")
-AREAS = (SETTINGS, UNIT, ENDPOINT, EXPOSURE, CARDS, MACHINE, TREE)
+AREAS = (SETTINGS, UNIT, ENDPOINT, EXPOSURE, CARDS, MACHINE, TREE, THROUGHPUT)
 FAULTS: Mapping[str, Fault] = {fault.name: fault for area in AREAS for fault in area}
 """Every fault by its name."""
 

@@ -1,7 +1,8 @@
 """nvidia-smi and nvcc.
 
 Law: a table of values by field name (`recordings/gpus.json`, copied into the stand-in, where faults edit it).
-Beside `every` and `each` it may hold `others` (rows of processes that are not the unit's), `complaint` (a text and
+Beside `every`, `each` and `busy` (what a card that works shows instead) it may hold `kept` (what a card, by its index,
+shows although it works), `others` (rows of processes that are not the unit's), `complaint` (a text and
 a status: all that nvidia-smi says then), `remark` (what it says beside its rows), `unlisted` (no process table)
 and `toolkit` (a release).
 """
@@ -10,9 +11,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.request import ProxyHandler, build_opener
 
 from pytest_dflash.rehearsal.tools import Answer, unknown
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from pytest_dflash.rehearsal.manager import Manager
 
 RELEASE = "13.0"
+LOOK_S = 0.5
+NO_PROXY = build_opener(ProxyHandler({}))
 FORM = "--format=csv,noheader,nounits"
 PTXAS = """ptxas: NVIDIA (R) Ptx optimizing assembler
 Copyright (c) 2005-2025 NVIDIA Corporation
@@ -42,11 +47,28 @@ def table(manager: Manager) -> Mapping[str, Any]:
 
 
 def cards(manager: Manager) -> list[dict[str, str]]:
-    """Each GPU's values by the name of the field."""
+    """Each GPU's values by the name of the field: those of work while the engine answers requests."""
     found = table(manager)
     held: Mapping[str, str] = found["every"]
     each: list[Mapping[str, str]] = found["each"]
-    return [{**held, "count": str(len(each)), **one} for one in each]
+    working = found.get("busy", {}) if busy(manager) else {}
+    kept = found.get("kept", {})
+    return [
+        {**held, "count": str(len(each)), **one, **working, **(kept.get(one["index"], {}) if working else {})}
+        for one in each
+    ]
+
+
+def busy(manager: Manager) -> bool:
+    """Whether the unit's engine has requests, by its own account; a rehearsal's cards do not know."""
+    for pid in manager.pids():
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+        if "--port" not in words:
+            continue
+        url = f"http://127.0.0.1:{words[words.index('--port') + 1]}/v1/loads"
+        with suppress(OSError, ValueError), NO_PROXY.open(url, timeout=LOOK_S) as answer:
+            return bool(json.load(answer)["aggregate"]["total_running_reqs"])
+    return False
 
 
 def smi(argv: Sequence[str], manager: Manager) -> Answer:
