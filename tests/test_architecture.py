@@ -21,6 +21,8 @@ AGENTS = {
     "lifecycle/readiness.py",  # waits
     "lifecycle/traffic.py",  # runs the profile's drain and undrain, waits
     "lifecycle/controller.py",  # restarts, changes, puts back
+    "lifecycle/hold.py",  # locks, renews
+    "lifecycle/patience.py",  # hears signals, in the main thread
     "endpoint/client.py",  # asks the service
     "endpoint/speaking.py",  # measures how long asking took
     "endpoint/service.py",  # tries whether a port accepts
@@ -29,6 +31,7 @@ AGENTS = {
     "load/runner.py",  # waves, one after the other
     "load/self_test.py",  # starts the truth server
     "activation.py",  # seconds on the terminal
+    "triage.py",  # has ten seconds
 }
 
 

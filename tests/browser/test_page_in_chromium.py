@@ -12,6 +12,7 @@ import pytest
 
 from pytest_dflash.findings import Outcome
 from pytest_dflash.report.page import render
+from tests.plugin.conftest import Project, project  # noqa: F401 - the fixture
 from tests.report.test_page import HOSTILE, document, evidence, finding
 from tests.report.test_pictures import rate
 
@@ -196,3 +197,21 @@ def test_printing_shows_what_is_folded_and_hides_what_needs_a_mouse(page: Any) -
     assert not page.find_element("css selector", "nav").is_displayed()
     assert page.execute_cdp_cmd("Page.printToPDF", {})["data"].startswith("JVBERi0")
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_a_whole_report_of_a_run_has_pytests_table_below_and_no_error(browser: Any, project: Project) -> None:  # noqa: F811 - the fixture
+    project.checks(
+        project.finding("fail")
+        + project.finding("pass", name="gpu.ecc", function="test_other")
+        + "def test_of_somebody_else():\n    print('<b>said</b>')\n"
+    )
+    browser.get((project.run().folder / "report.html").as_uri())
+    assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
+    assert browser.find_element("css selector", "#verdict h2").text == "REJECT the host must not take traffic"
+    rows = browser.find_elements("css selector", "#results-table .results-table-row")
+    assert len(rows) == 3
+    ours, theirs = (
+        browser.execute_script("return arguments[0].getBoundingClientRect().top", e)
+        for e in (browser.find_element("id", "checks"), rows[0])
+    )
+    assert ours < theirs

@@ -1,0 +1,69 @@
+"""`--dflash-triage` against a real systemd over real ssh: in time, in few lines, with the cause first."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.realhost.services import Service
+
+pytestmark = pytest.mark.realhost
+ROOT = Path(__file__).parents[2]
+UNIT = "sglang-k26-ddtree.service"
+
+
+def triage(service: Service, folder: Path) -> tuple[int, str, float]:
+    """Exit code, what was printed, and seconds, as a person at a keyboard has them; no profile is there."""
+    begun = time.monotonic()
+    ran = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--dflash-triage"),
+            f"--host=root@{service.machine.name}",
+            f"--ssh-config={service.machine.ssh_config}",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        cwd=folder,
+    )
+    return ran.returncode, ran.stdout + ran.stderr, time.monotonic() - begun
+
+
+@pytest.fixture
+def spoiled(mini_host: Service) -> Iterator[Service]:
+    """A host that is mended afterwards."""
+    yield mini_host
+    mini_host.machine.sh(f"systemctl reset-failed {UNIT} 2>/dev/null; systemctl start {UNIT}")
+    mini_host.wait()
+
+
+def test_a_healthy_host_is_told_in_ten_seconds(mini_host: Service, tmp_path: Path) -> None:
+    code, out, seconds = triage(mini_host, tmp_path)
+    assert code == 0, out
+    assert f"{UNIT}: ready" in out
+    assert "nothing is wrong that can be seen without a profile" in out
+    assert "--dflash-write-profile=dflash.toml" in out.splitlines()[-1]
+    assert seconds < 20  # ten on a machine that has nothing else to do
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_unit_that_does_not_run_is_found_by_its_command(spoiled: Service, tmp_path: Path) -> None:
+    spoiled.machine.sh(f"systemctl stop {UNIT}")
+    code, out, _ = triage(spoiled, tmp_path)
+    assert code == 1, out
+    assert f"1. not serving: {UNIT} does not serve" in out
+    assert out.strip().splitlines()[-1].startswith("next: ssh ")
+    assert len(out.strip().splitlines()) <= 15
+
+
+def test_a_process_that_was_killed_is_told_as_a_crash(spoiled: Service, tmp_path: Path) -> None:
+    spoiled.machine.sh(f"systemctl kill -s SEGV {UNIT}; sleep 2")
+    code, out, _ = triage(spoiled, tmp_path)
+    assert code == 1, out
+    assert "crash: " in out or "not serving: " in out
