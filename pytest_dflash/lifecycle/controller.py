@@ -8,22 +8,21 @@ broken from then on, and says what is left.
 from __future__ import annotations
 
 import re
-import shlex
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_dflash.errors import DflashError, HostError, HostUnreachable, NotPutBack, Refused
+from pytest_dflash.errors import HostUnreachable, NotPutBack, Refused
 from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.identity import Identity
-from pytest_dflash.facts.probe import Reply
 from pytest_dflash.facts.reading import Reading
-from pytest_dflash.lifecycle import dropin, fingerprint, lease, lock
+from pytest_dflash.lifecycle import dropin, fingerprint, lease
 from pytest_dflash.lifecycle.fingerprint import rebooted
 from pytest_dflash.lifecycle.flagline import Changes, loaded_command, rewritten
-from pytest_dflash.lifecycle.patience import ending_in_order, patient
+from pytest_dflash.lifecycle.hold import STOP_S, Hold, said
+from pytest_dflash.lifecycle.patience import patient
 from pytest_dflash.lifecycle.phase import Phase
 from pytest_dflash.lifecycle.readiness import Settled
 
@@ -41,9 +40,6 @@ STEPS = (
     "unlock",
 )
 """In order; the host is safe when the run is killed before, in or after any of them."""
-COMMAND_S = 30.0
-STOP_S = 300.0
-"""A restart blocks while the old process stops, which may take its whole TimeoutStopSec."""
 WATCH_S = 5.0
 """How often it is looked whether a process is still there."""
 RECONNECT_S, PAUSE_S = 60.0, 1.0
@@ -113,13 +109,24 @@ class Controller:
     broken: str = ""
     restored: bool | None = None
     notes: list[str] = field(default_factory=list)
-    _apart: ExitStack | None = None
-    _heed: ExitStack | None = None
-    _held: bool = False
     _before: fingerprint.Fingerprint | None = None
     _moved: bool = False
-    _renewed: float = 0.0
-    _lost: bool = False
+    _held: Hold = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._held = Hold(
+            connection=self.collector.connection,
+            unit=self.unit,
+            run=self.run,
+            who=self.who,
+            drop_in=self.drop_in,
+            lease_s=self.lease_s,
+            heals=self.heals,
+            tell=lambda line: self.tell(line),  # noqa: PLW0108 - whoever listens may come later
+            apart=self.apart,
+            undrain=self.undrain,
+            clock=lambda: self.clock(),  # noqa: PLW0108 - likewise
+        )
 
     @property
     def unit(self) -> str:
@@ -186,9 +193,9 @@ class Controller:
                 f"{self.unit} is {before.unit.active_state}: what does not run cannot be put back to run"
             )
         if not self._moved:
-            self._must("lease", lease.arm(self._head()), Refused)
+            self._held.must("lease", lease.arm(self._held.head))
         self.changed = self._moved = True
-        self._must("drop-in", lease.write(dropin.text(new, self.run)), Refused)
+        self._held.must("drop-in", lease.write(dropin.text(new, self.run)))
         now = fingerprint.read(self._collect("check"))
         if not dropin.in_force(self.drop_in, now.unit.drop_in_paths) or now.loaded.exec_start != (new.argv,):
             raise Refused(f"the manager does not take the drop-in: it holds {now.loaded.exec_start}")
@@ -238,7 +245,7 @@ class Controller:
     def _put_back(self) -> None:
         before = self._before
         assert before is not None
-        back = self._restarted("put back", lease.PUT_BACK, "wait again", self._renew)
+        back = self._restarted("put back", lease.PUT_BACK, "wait again", self._held.renew)
         after = fingerprint.read(self._collect("compare"))
         boot = rebooted(before, after)
         if not back.ready:
@@ -251,8 +258,7 @@ class Controller:
         if found.ours:
             raise NotPutBack("; ".join(found.ours))
         self._moved, self._before, self.restored = False, None, True
-        if self._lost:  # the lock went with the lease
-            self._held = self._lost = False
+        self._held.let_go()
 
     def close(self) -> None:
         """Puts back what is changed, gives the lock away, lets others in again. May be called twice.
@@ -261,28 +267,11 @@ class Controller:
         """
         with suppress(NotPutBack):
             self.put_back()
-        as_before = not self.broken
-        together = self._together()
-        if as_before:
-            try:
-                self._release(forget=together)
-            except HostError as error:
-                self.tell(f"the lock of {self.unit} could not be given away, it lapses by itself: {error}")
-        heed, self._heed = self._heed, None
-        if heed is not None:
-            heed.close()
-
-    def _together(self) -> bool:
-        """Lets others in again; False where that failed, which breaks the controller."""
-        apart, self._apart = self._apart, None
         try:
-            if apart is not None:
-                apart.close()
+            self._held.end(as_before=not self.broken)
         except NotPutBack as error:
             self.broken, self.restored = self.broken or str(error), False
             self.tell(str(error))
-            return False
-        return True
 
     def beat(self) -> None:
         """Renews lease and lock when a quarter of their time is over.
@@ -290,61 +279,16 @@ class Controller:
         Raises:
             Refused: It was too late: the host has put itself back, and what follows would be about its own flags.
         """
-        if self._lost or not self._renew():
-            self._lost = True
-            raise Refused(f"the lease on {self.unit} ran out before it was renewed; the host was put back")
-
-    def _renew(self) -> bool:
-        if not self._held or self.clock() - self._renewed <= self.lease_s / 4:
-            return True
-        self._renewed = self.clock()
-        return self._send(lease.BEAT).rc == 0
+        self._held.beat()
 
     def _hold(self) -> None:
         if self.broken:
             raise NotPutBack(self.broken)
-        if self._held:
-            return
-        if self._heed is None:
-            self._heed = ExitStack()
-            self._heed.enter_context(ending_in_order())
-        self._lock()
-        if self._apart is None:
-            self._alone()
-
-    def _alone(self) -> None:
-        """Keeps the requests of others away. The host is told before, as nobody else would know if this run died."""
         try:
-            if self.undrain:
-                self._must("note", lock.note(self.undrain), Refused)
-            with ExitStack() as stack:
-                stack.enter_context(self.apart())
-                self._apart = stack.pop_all()
+            self._held.take()
         except NotPutBack as error:
             self.broken, self.restored = str(error), False
             raise
-        except BaseException:
-            with suppress(HostError):
-                self._release(forget=True)
-            raise
-
-    def _lock(self) -> None:
-        reply = self._step("lock", lock.ACQUIRE)
-        if reply.rc == lock.HELD:
-            holder = lock.holder(reply.text)
-            if not holder.stale:
-                raise Refused(f"another run works on {self.unit}: {holder}. Wait for it, or end it")
-            if not self.heals:
-                raise Refused(
-                    f"an earlier run left {self.unit} half changed: {holder}. "
-                    "`--dflash-allow=reconfigure` puts it back"
-                )
-            self.tell(f"{self.unit}: an earlier run died ({holder}); what it left is put back")
-            self._send(lease.RECOVER, STOP_S)
-            reply = self._step("lock", lock.ACQUIRE)
-        if reply.rc:
-            raise Refused(f"no lock on {self.unit}: {said(reply)} Is it root there? `--sudo` may help")
-        self._held, self._renewed = True, self.clock()
 
     def _unchanged(self) -> fingerprint.Fingerprint:
         """The unit before this run changed it."""
@@ -356,7 +300,7 @@ class Controller:
             if left:
                 self.tell(f"{self.unit}: an earlier run left {', '.join(left)}; it is taken away")
                 self.changed = True
-                self._send(f"take_away && start_anew{chr(10)}", STOP_S)
+                self._held.send("take_away && start_anew\n", STOP_S)
                 self.wait(self.beat, None)
                 found = fingerprint.read(self._collect("fingerprint"))
             self._before = found
@@ -366,7 +310,7 @@ class Controller:
         self, step: str, script: str, waiting: str, beat: Callable[[], object] | None = None
     ) -> Restart:
         begun = self.clock()
-        reply = self._step(step, script, STOP_S)
+        reply = self._held.step(step, script, STOP_S)
         told = dict(line.split("=", 1) for line in reply.text.splitlines() if "=" in line)
         if reply.rc and "after" not in told:
             raise NotPutBack(f"`{step}` failed: {said(reply)}")
@@ -383,31 +327,9 @@ class Controller:
             noticed_s=waiting_s + settled.waited_s,
         )
 
-    def _release(self, *, forget: bool = False) -> None:
-        """Gives the lock away. `forget`: the host is in rotation again, its note of a drain is taken away."""
-        if self._held:
-            self._step("unlock", (lock.FORGET if forget and self.undrain else "") + lock.RELEASE)
-            self._held = False
-
     def _collect(self, step: str) -> Any:
         self.tell(f"{self.unit}: {step}")
         return self.collector.collect(fingerprint.PROBES, passive=False)
-
-    def _must(self, step: str, script: str, error: type[DflashError]) -> None:
-        reply = self._step(step, script)
-        if reply.rc:
-            raise error(f"{self.unit} was not changed, as `{step}` failed: {said(reply)}")
-
-    def _step(self, step: str, script: str, deadline_s: float = COMMAND_S) -> Reply:
-        self.tell(f"{self.unit}: {step}")
-        return self._send(script, deadline_s)
-
-    def _send(self, script: str, deadline_s: float = COMMAND_S) -> Reply:
-        root = shlex.quote(self.collector.connection.root)
-        return self.collector.connection.run(f"R={root}\n{self._head()}{script}", deadline_s)
-
-    def _head(self) -> str:
-        return lease.preamble(self.unit, self.run, self.who, self.drop_in, self.lease_s)
 
     def _left(self, error: BaseException) -> str:
         by_hand = f"rm -f {self.drop_in}; systemctl daemon-reload; systemctl restart {self.unit}"
@@ -417,9 +339,3 @@ class Controller:
             f"The host's own lease ({lease.name(self.unit)}) does it within {self.lease_s:.0f} s if it can; "
             f"by hand: `{by_hand}`"
         )
-
-
-def said(reply: Reply) -> str:
-    """What a command complained about."""
-    lines = [line.strip() for line in reply.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
-    return (lines[-1][:300] if lines else f"it ended with {reply.rc}").rstrip(".") + "."

@@ -203,7 +203,7 @@ def die(controller: Controller) -> None:
     controller._hold()
     controller._apply({WINDOW: 1024}, None)
     controller._put_back()
-    controller._release()
+    controller._held.end(as_before=True)
 
 
 def test_a_second_run_is_refused_with_the_name_of_the_first(bench: Bench) -> None:
