@@ -123,6 +123,18 @@ def quick() -> list[str]:
     return [name for name, fault in FAULTS.items() if fault.level != "load"]
 
 
-def loading() -> list[str]:
-    """The faults that only show under load: those runs measure, so that they run one after the other."""
-    return [name for name, fault in FAULTS.items() if fault.level == "load" and not of_tree(fault)]
+def loading(area: str) -> list[str]:
+    """The faults that only show under load, and in this area."""
+    under_load = [fault for fault in FAULTS.values() if fault.level == "load"]
+    return [
+        fault.name
+        for fault in under_load
+        if (fault.checks[0].partition(".")[0] == "throughput") == (area == "throughput")
+    ]
+
+
+def selection(fault: Fault) -> tuple[str, str]:
+    """What a run under load is narrowed to: the checks that must notice; all of their areas in the full matrix."""
+    names = sorted({check.partition("[")[0] for check in fault.checks})
+    areas = sorted({name.partition(".")[0] for name in names})
+    return ("-m", " or ".join(areas)) if FULL else ("-k", " or ".join(names))

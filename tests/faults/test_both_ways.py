@@ -14,6 +14,7 @@ from pytest_dflash.rehearsal.oddities import ODDITIES
 from tests.faults import matrix
 
 UNSTAGED: Mapping[str, str] = {
+    "throughput.compared": "it is about an earlier run: tests/rules/test_throughput_comparison.py turns it red",
     "throughput.instrument": "it is about this side, which is not staged: tests/rules/test_instrument_rule.py turns it red",
     "endpoint.awake": "vLLM alone can sleep, and the stand-in is SGLang: tests/rules/test_endpoint_rules.py turns it red",
 }

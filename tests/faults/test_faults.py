@@ -45,17 +45,28 @@ def test_a_fault_of_the_draft_tree_turns_exactly_its_named_checks_red(
     assert document["run"]["exit_code"] == 1
 
 
-@pytest.mark.alone
-@pytest.mark.parametrize("name", matrix.loading())
-def test_a_fault_that_shows_under_load_turns_exactly_its_named_checks_red(
-    name: str, tmp_path: Path, record_property: Record
-) -> None:
+def under_load(name: str, folder: Path, record_property: Record) -> None:
+    """A run that narrows itself to where the fault must show."""
     fault, begun = FAULTS[name], time.monotonic()
-    areas = sorted({check.partition(".")[0] for check in fault.checks})
-    document = matrix.run(tmp_path, f"--dflash-fault={name}", "--dflash-allow=load", "-m", " or ".join(areas))
+    document = matrix.run(folder, f"--dflash-fault={name}", "--dflash-allow=load", *matrix.selection(fault))
     record_property("fault", [name, time.monotonic() - begun])
     assert matrix.complaints(fault, document) == []
     assert document["run"]["exit_code"] in {1, 10}
+
+
+@pytest.mark.parametrize("name", matrix.loading("tree"))
+def test_a_fault_of_the_tree_turns_its_named_checks_red(
+    name: str, tmp_path: Path, record_property: Record
+) -> None:
+    under_load(name, tmp_path, record_property)
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("name", matrix.loading("throughput"))
+def test_a_fault_of_speed_turns_its_named_checks_red(
+    name: str, tmp_path: Path, record_property: Record
+) -> None:
+    under_load(name, tmp_path, record_property)
 
 
 def test_a_host_with_foreign_requests_is_not_restarted_and_says_why(tmp_path: Path) -> None:
