@@ -18,7 +18,7 @@ from pytest_dflash.endpoint.trouble import EndpointTrouble, Kind
 from pytest_dflash.engines.scoring import Bounds
 from pytest_dflash.engines.sglang.scoring import SGLangScoring
 from pytest_dflash.findings import Judgement
-from pytest_dflash.rehearsal.engine import corruption, generate_route, log, tokens
+from pytest_dflash.rehearsal.engine import corruption, generate_route, log, pace, tokens
 from pytest_dflash.rehearsal.engine.decoding import Decoder, Shape
 from pytest_dflash.rehearsal.engine.refusal import Refused
 from pytest_dflash.rehearsal.engine.scheduler import Scheduler
@@ -39,6 +39,7 @@ class InProcess:
     top_k: int = 4
     noise_nats: float = 0.02
     window: int = WINDOW
+    pace: Mapping[str, float] = field(default_factory=dict)
     model: str = "Kimi-K2.6"
     scheduler: Scheduler = field(init=False)
 
@@ -52,7 +53,7 @@ class InProcess:
             "speculative_num_draft_tokens": self.budget + 1,
             "tp_size": 1,
         }
-        self.scheduler = Scheduler(fields, decoder)
+        self.scheduler = Scheduler(fields, decoder, pace.of(dict(self.pace)))
         self.scheduler.start()
 
     def door(self) -> InProcess:
