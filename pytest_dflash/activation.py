@@ -7,12 +7,14 @@ usage error that names option, value and what is allowed.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +27,7 @@ from pytest_dflash.facts.target import Target
 from pytest_dflash.findings import AREAS
 from pytest_dflash.gate import Gate
 from pytest_dflash.header import Header
-from pytest_dflash.host_run import RUNS, HostRun
+from pytest_dflash.host_run import RUNS, SAMPLES, HostRun
 from pytest_dflash.lifecycle.allowance import Allowance
 from pytest_dflash.outcome import RunOutcome
 from pytest_dflash.plan import Plan
@@ -33,7 +35,7 @@ from pytest_dflash.profile import loader
 from pytest_dflash.profile.loader import LoadedProfile
 from pytest_dflash.publishing import Publishing
 from pytest_dflash.reach import Reach
-from pytest_dflash.report import folder
+from pytest_dflash.report import document, folder, samples
 
 
 def activate(config: pytest.Config) -> None:
@@ -54,6 +56,7 @@ def _activate(config: pytest.Config) -> None:
     option = config.option
     targets = named_hosts(config)
     allowed = levels.parse(option.dflash_allow, origins.typed_words(config))
+    compare = earlier(config)
     runs = host_runs(config, targets, allowed)
     config.stash[RUNS] = runs
     for area, about in AREAS.items():
@@ -63,8 +66,10 @@ def _activate(config: pytest.Config) -> None:
     manager.register(Gate(runs, allowed), "dflash-gate")
     for run in runs.values():
         run.tell = Progress(config, run.name)
+        run.compare = compare
     if hasattr(config, "workerinput"):
         manager.register(Worker(config, runs), "dflash-worker")
+        keep_samples(runs, config.workerinput.get("dflash_samples"))
     elif touches_nothing(option):
         manager.register(Header(config, runs, allowed, None), "dflash-header")
         if option.dflash_plan:
@@ -87,6 +92,8 @@ def _report(
     path, _ = origins.report_folder(config)
     names = [each.name for each in targets]
     place = folder.named(path) if path else folder.default(config.rootpath, names, datetime.now(tz=UTC))
+    config.stash[SAMPLES] = str(place.path / samples.FOLDER)
+    keep_samples(runs, config.stash[SAMPLES])
     own = []
     for attribute, name in (("htmlpath", "report.html"), ("xmlpath", "junit.xml")):
         if not getattr(option, attribute, None):
@@ -98,6 +105,33 @@ def _report(
     outcome = RunOutcome(config, runs, allowed, place, own, option.dflash_fault)
     manager.register(outcome, "dflash-outcome")
     manager.register(Publishing(outcome, origins.metrics(config)), "dflash-publishing")
+
+
+def keep_samples(runs: dict[str, HostRun], folder: str | None) -> None:
+    """Lets every host keep what it measures there."""
+    for run in runs.values():
+        run.samples = Path(folder) if folder else None
+
+
+def earlier(config: pytest.Config) -> tuple[dict[str, Any], str] | None:
+    """The document of `--dflash-compare`, read before anything is asked or written.
+
+    Raises:
+        UsageError: It is none.
+    """
+    if not config.option.dflash_compare:
+        return None
+    path = config.invocation_params.dir / config.option.dflash_compare
+    option = f"--dflash-compare={config.option.dflash_compare}"
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise UsageError(f"{option}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError):
+        raise UsageError(f"{option}: is no JSON; name the findings.json of an earlier run") from None
+    if not isinstance(found, dict) or found.get("schema") != document.SCHEMA or "findings" not in found:
+        raise UsageError(f"{option}: is no findings.json of schema {document.SCHEMA}")
+    return found, config.option.dflash_compare
 
 
 def touches_nothing(option: argparse.Namespace) -> bool:

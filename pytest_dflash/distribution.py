@@ -12,6 +12,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from pytest_dflash import origins
+from pytest_dflash.host_run import SAMPLES
 
 
 class HostScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist's scheduler is untyped
@@ -45,3 +46,4 @@ class Distribution:
     def pytest_configure_node(self, node: Any) -> None:
         """What was typed, since a worker's own command line is xdist's."""
         node.workerinput["dflash_typed"] = self.arguments
+        node.workerinput["dflash_samples"] = node.config.stash.get(SAMPLES, None)

@@ -60,6 +60,8 @@ class Header:
                 yield f"{name.removeprefix('--dflash-')}{shown} ({origins.origin(self.config, name)})"
         if option.dflash_fault:
             yield f"faults: {', '.join(option.dflash_fault)} ({origins.origin(self.config, '--dflash-fault')})"
+        if option.dflash_compare:
+            yield f"compare: {option.dflash_compare} ({origins.origin(self.config, '--dflash-compare')})"
         if self.reports is not None:
             yield f"reports: {self.reports} ({origins.report_folder(self.config)[1]})"
 

@@ -10,10 +10,11 @@ import getpass
 import os
 import platform
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,6 +77,8 @@ class HostRun:
         allowance: What may still be spent on restarts.
         drained: A person vouches that nobody else uses the host.
         tell: Takes a line of progress.
+        samples: Where measured samples go; None where nothing is written.
+        compare: An earlier findings.json, and where it lies.
     """
 
     name: str
@@ -86,6 +89,8 @@ class HostRun:
     allowance: Allowance = field(default_factory=Allowance)
     drained: bool = False
     tell: Callable[[str], None] = lambda _line: None
+    samples: Path | None = None
+    compare: tuple[Mapping[str, Any], str] | None = None
     carriers: dict[str, str] = field(default_factory=dict)
     unreachable: bool = False
     quiet_until: float = 0.0
@@ -391,6 +396,9 @@ class HostRun:
             self.locator.close()
         self.reach.close()
 
+
+SAMPLES = pytest.StashKey[str]()
+"""The folder for samples, as the process that reports knows it."""
 
 RUNS = pytest.StashKey[dict[str, HostRun]]()
 """The runs of a session, by the host's name."""

@@ -15,10 +15,14 @@ from pytest_dflash.engines.scoring import Drafting
 from pytest_dflash.errors import EndpointError
 from pytest_dflash.facts.journal import JOURNAL
 from pytest_dflash.facts.reading import Reading, Silent, Value
-from pytest_dflash.findings import Json
+from pytest_dflash.findings import Json, Judgement
 from pytest_dflash.load.long_prompts import LongPrompts
+from pytest_dflash.load.measurement import Measurement
 from pytest_dflash.load.measuring import Loads
 from pytest_dflash.load.sampling import SAMPLED
+from pytest_dflash.portrait import portrait
+from pytest_dflash.report import samples
+from pytest_dflash.rules import comparison
 
 if TYPE_CHECKING:
     from pytest_dflash.host_run import HostRun
@@ -37,7 +41,22 @@ def loads_of(run: HostRun) -> Loads:
         identity=run.identity_now,
         run=uuid.uuid4().hex[:8],
         passing=passing(run.tell),
+        kept=lambda found: keep(run, found),
     )
+
+
+def keep(run: HostRun, found: Measurement) -> None:
+    """Writes what was measured, where this run writes anything."""
+    if run.samples is not None:
+        samples.write(run.samples, run.name, found, run.redact)
+
+
+def compared(run: HostRun, found: Measurement) -> Judgement:
+    """The load against the earlier run that `--dflash-compare` names."""
+    then = comparison.earlier(run.compare[0], run.name, run.compare[1]) if run.compare else None
+    gpus = portrait(run.facts)["gpus"]
+    now = comparison.Identity(run.profile.service.engine, run.version, gpus)
+    return comparison.compared(found, then, now)
 
 
 def counters(run: HostRun) -> Reading[Drafting]:

@@ -102,6 +102,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Also write OpenMetrics text there, for node_exporter's textfile collector (name it *.prom)",
     )
     add(
+        "--dflash-compare",
+        metavar="PATH",
+        help="An earlier findings.json: each load is compared with it, measure by measure; worse beyond noise fails",
+    )
+    add(
         "--dflash-fault",
         action="append",
         metavar="NAME",

@@ -9,7 +9,7 @@ from pytest_dflash.load import floors
 from pytest_dflash.load.long_prompts import NEW_TOKENS, REQUESTS, LongPrompts, lengths_of
 from pytest_dflash.load.measuring import Loads
 from pytest_dflash.load.self_test import best_of
-from pytest_dflash.loading import decode_lines, prefix_cache_set
+from pytest_dflash.loading import compared, decode_lines, prefix_cache_set
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.rules import graphs, instrument, throughput, under_load
 from pytest_dflash.rules import long_prompts as longer
@@ -60,6 +60,11 @@ def test_drafts_are_accepted_as_expected_of_this_text(loads: Loads, load: str | 
 @check("throughput.speculation_pays", level="load", per="load")
 def test_speculation_pays_at_this_load(loads: Loads, load: str | None) -> Judgement:
     return loads.judge(load, throughput.speculation_pays)
+
+
+@check("throughput.compared", level="load", per="load")
+def test_the_load_is_not_worse_than_it_was(loads: Loads, host_run: HostRun, load: str | None) -> Judgement:
+    return loads.judge(load, lambda found: compared(host_run, found))
 
 
 @check("throughput.host_under_load", level="load")

@@ -60,7 +60,7 @@ THROUGHPUT = (
         "from 16 requests on a step takes many times longer, a single user notices nothing",
         layer="throughput",
         severity="silent-slow",
-        says="floor of 10",
+        says="floor of 20",
         before=paced(slow_factor=20, slow_from_concurrency=16),
     ),
     Fault(
