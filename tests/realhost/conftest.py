@@ -22,6 +22,31 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("realhost"))
 
 
+CASES = pytest.StashKey[list[str]]()
+"""What hosts were put back from: counted at the end, as a matrix that shrank would look the same."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[CASES] = []
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    cases = config.stash[CASES]
+    if cases:
+        terminalreporter.section(f"put back after {len(cases)} cases")
+        for case in cases:
+            terminalreporter.line(case)
+
+
+@pytest.fixture
+def put_back(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A case after which the host was as before: counted when its test passed."""
+    failed = request.session.testsfailed
+    yield
+    if request.session.testsfailed == failed:
+        request.config.stash[CASES].append(request.node.name.removeprefix("test_").replace("_", " "))
+
+
 def _enabled(why: str | None) -> None:
     """Skips with the sentence that enables the test; where real hosts are required, fails with it."""
     if why is None:
@@ -55,12 +80,19 @@ def sglang_host(real_host_tools: None) -> Iterator[services.Service]:
         yield service
 
 
-@pytest.fixture(scope="module")  # as above
-def vllm_host(real_host_tools: None) -> Iterator[services.Service]:
-    """A real host with a real vLLM on the CPU, serving."""
+@pytest.fixture(scope="session")  # it starts in half a minute, and idles quietly
+def vllm_machine(real_host_tools: None) -> Iterator[services.Service]:
+    """A real host with a real vLLM on the CPU."""
     stamp = cache() / "engines" / "stamp"
     _enabled(
         None if stamp.exists() else f"{stamp.parent} holds no engines: run `make engines` (3.5 GB, 4 minutes)"
     )
     with services.vllm() as service:
         yield service
+
+
+@pytest.fixture(scope="module")
+def vllm_host(vllm_machine: services.Service) -> services.Service:
+    """The same, serving: a module may leave it starting."""
+    vllm_machine.wait()
+    return vllm_machine

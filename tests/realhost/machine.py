@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import shlex
 import shutil
@@ -28,16 +29,23 @@ from .tree import HOST, tree
 NAME = "inferhost"
 PREFIX = "dflash-machine-"
 BOOT_S = 60.0
+BOOT_ID = "[0-9a-f-]{36}"
 # The container's systemd needs a cgroup that it does not share with another machine's. Hierarchies: v2; v1 hybrid.
 CGROUPS = ("/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified")
+# Mounts of its own over the tree, which outlive a reboot and go with the last process. 133: systemd-nspawn's status for
+# a reboot where no systemd is there to do it.
 LAUNCH = """
-for procs in "$@"; do
+lower=$1; shift
+mount -t tmpfs -o mode=755 tmpfs . && cd . && mkdir upper work root &&
+    mount -t overlay -o "lowerdir=$lower,upperdir=upper,workdir=work" overlay root || exit
+boot='for procs in "$@"; do
     [ "$procs" != -- ] || break
     mkdir -p "${procs%/*}" && echo $$ >"$procs"
     shift
 done
 shift
-exec setpriv --pdeathsig TERM "$@"
+exec setpriv --pdeathsig TERM "$@"'
+while sh -c "$boot" sh "$@"; [ $? = 133 ]; do :; done
 """
 SSHD = """\
 Port {port}
@@ -165,9 +173,8 @@ class Machine:
         container, self._container = self._container, None
         if container is not None:
             # The container's pid 1 is its end; systemd-nspawn then tidies its own mounts.
-            children = Path(f"/proc/{container.pid}/task/{container.pid}/children")
-            with contextlib.suppress(OSError):
-                subprocess.run(["kill", "-KILL", *children.read_text("ascii").split()], check=False)
+            pids = [pid for nspawn in _children(container.pid) for pid in _children(nspawn)]
+            subprocess.run(["kill", "-KILL", *map(str, pids)], check=False, stderr=subprocess.DEVNULL)
             try:
                 container.wait(10)
             except subprocess.TimeoutExpired:
@@ -193,10 +200,14 @@ class Machine:
             **mounts,
         }
         managed = Path("/run/systemd/system").is_dir()
-        command = ["sh", "-c", LAUNCH, "sh", *(str(cgroup / "cgroup.procs") for cgroup in self._cgroups)]
-        command += ["--", "systemd-nspawn", "--quiet", "--boot", "--register=no", "--volatile=overlay"]
+        disk = self.folder / "disk"
+        disk.mkdir()
+        command = ["setpriv", "--pdeathsig", "TERM", "unshare", "--mount", "--propagation", "private"]
+        command += ["sh", "-c", LAUNCH, "sh", _escaped(root)]
+        command += [*(str(cgroup / "cgroup.procs") for cgroup in self._cgroups), "--"]
+        command += ["systemd-nspawn", "--quiet", "--boot", "--register=no"]
         command += [] if managed else ["--keep-unit"]
-        command += [f"--directory={root}", f"--machine={self.folder.name}", f"--hostname={self.name}"]
+        command += [f"--directory={disk}/root", f"--machine={self.folder.name}", f"--hostname={self.name}"]
         command += ["--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=pipe"]
         command += [f"--bind-ro={_escaped(path)}:{_escaped(place)}" for place, path in binds.items()]
         with (self.folder / "console").open("wb") as console:
@@ -206,8 +217,24 @@ class Machine:
                 stdout=console,
                 stderr=console,
                 start_new_session=True,
+                cwd=disk,
                 env={"PATH": os.environ.get("PATH", os.defpath), "SYSTEMD_COLORS": "0"},
             )
+
+    def boot_id(self) -> str:
+        """The kernel's name for the boot that runs; "" while nobody answers."""
+        return self.sh("cat /proc/sys/kernel/random/boot_id 2>/dev/null", check=False).strip()
+
+    def reboot(self) -> None:
+        """Reboots it, and waits until it has started all that it starts at boot. Its disk stays, /run does not."""
+        before = self.boot_id()
+        self.sh("systemctl reboot", check=False)
+        deadline = time.monotonic() + BOOT_S
+        while not re.fullmatch(BOOT_ID, now := self.boot_id()) or now == before:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"the machine did not reboot within {BOOT_S:.0f} s: {now}")
+            time.sleep(0.2)
+        self._wait()
 
     def _wait(self) -> None:
         """Until pid 1 has started all that it starts at boot, and ssh answers."""
@@ -222,6 +249,13 @@ class Machine:
             time.sleep(0.1)
         console = (self.folder / "console").read_text("utf-8", "replace")[-2000:]
         raise RuntimeError(f"the machine did not boot within {BOOT_S:.0f} s. ssh: {said}\nconsole: {console}")
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that a process has started; none where it is gone."""
+    with contextlib.suppress(OSError):
+        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()]
+    return []
 
 
 def _remove(folder: Path) -> None:

@@ -95,6 +95,7 @@ VLLM_ON_CPU = {
     "VLLM_CACHE_ROOT": "/var/cache/sglang/vllm",
     # The first request for log-probabilities compiles a function, and a core that finds no compiler dies of it.
     "TORCHDYNAMO_DISABLE": "1",
+    "OMP_NUM_THREADS": "1",  # its threads wait for each other by spinning, which a busy machine makes very long
 }
 ON_CPU = {"SGLANG_USE_CPU_ENGINE": "1", "SGLANG_ENABLE_TORCH_COMPILE": "0", "TRITON_INTERPRET": "1"}
 
@@ -106,6 +107,7 @@ class Service:
     Attributes:
         window: What the unit file on a healthy host says: tokens of the window, or for vLLM draft tokens.
         start_s: How long the engine may take from start to serving, in seconds.
+        took_s: How long its first start took; a machine that is busy is slower by ten.
     """
 
     machine: Machine
@@ -118,6 +120,7 @@ class Service:
     miniature: bool
     unit: str = UNIT
     template: str = TEXT
+    took_s: float = 0.0
 
     @property
     def fragment(self) -> str:
@@ -139,8 +142,12 @@ class Service:
         """Writes unit and environment, starts it, and waits until it serves."""
         self.machine.put(ENVIRONMENT, "".join(f"{k}={v}\n" for k, v in self.environment.items()))
         self.machine.put(self.fragment, self.text())
-        self.machine.sh(f"systemctl daemon-reload && systemctl start {self.unit}")
+        self.machine.sh(
+            f"systemctl daemon-reload && systemctl enable -q {self.unit} && systemctl start {self.unit}"
+        )
+        begun = time.monotonic()
         self.wait()
+        self.took_s = time.monotonic() - begun
 
     def show(self, name: str) -> str:
         """One property of the unit, as systemd says it now."""
@@ -232,8 +239,6 @@ class Service:
         finally:
             self.heal()
 
-    @contextlib.contextmanager
-    def active_not_serving(self) -> Iterator[None]:
     def killed_and_started_again(self) -> None:
         """Kills it; returns when systemd has started it again, not when it serves."""
         before = self.show("InvocationID")
@@ -241,6 +246,8 @@ class Service:
         while self.show("InvocationID") == before or self.show("SubState") != "running":
             time.sleep(0.1)
 
+    @contextlib.contextmanager
+    def active_not_serving(self) -> Iterator[None]:
         """The unit is active and its process is there, but it answers nothing: it stands still."""
         self.kill("STOP")
         try:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from pytest_dflash.endpoint.client import Client
-from tests.realhost.services import Service
+from tests.realhost.changing_runs import Host, outcome, restored
+from tests.realhost.services import WINDOW_FLAG, Service
 
 ROOT = Path(__file__).parents[2]
 PROFILE = """
@@ -255,3 +256,22 @@ def test_a_confusion_of_a_real_sglang_is_named(name: str, sglang_host: Service, 
     found = finding(document, "window.reaches_draft_runner")
     assert found["outcome"] == window
     assert found["between"] == (list(between) if between else None)
+
+
+@pytest.mark.usefixtures("put_back")
+@pytest.mark.parametrize("at", [{}, {"wait": "kill -KILL $RUN_PID"}], ids=["by the run", "by its lease"])
+def test_a_real_sglang_gets_another_window_and_its_own_back(
+    at: dict[str, str], sglang_host: Service, tmp_path: Path
+) -> None:
+    host = Host(sglang_host, tmp_path)
+    before, start_s = host.state(), 60 + 3 * sglang_host.took_s
+    flag = f'budget_flag = "{WINDOW_FLAG.removeprefix("--")}"\nbudget_flag_offset = 0'
+    code, said, document = host.run(
+        at, timeout_s=60 + 2 * start_s, ready=start_s, lease=20, budget=16, flag=flag
+    )
+    if at:
+        assert code == -9, said
+    else:
+        assert (code, outcome(document), restored(document)) == (0, "pass", True), said
+        assert (document["findings"][0]["expected"], document["findings"][0]["observed"]) == (16, 16)
+    host.comes_back(before, 20 + start_s)

@@ -4,141 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_dflash.lifecycle.controller import STEPS
+from tests.realhost.changing_runs import LEASE_S, ROOT, Host, outcome, restored
 from tests.realhost.services import FRAGMENT, SITE, UNIT, Service
-
-ROOT = Path(__file__).parents[2]
-LEASE_S = 6
-CASES: list[str] = []
-STATE = f"""
-show() {{ systemctl show -p "$1" --value {UNIT}; }}
-tr '\\0' ' ' </proc/$(show MainPID)/cmdline; echo
-busctl --json=short get-property org.freedesktop.systemd1 \
-    "$(busctl --json=short call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager \
-    GetUnit s {UNIT} | sed 's/.*\\["//; s/"\\].*//')" org.freedesktop.systemd1.Service ExecStart |
-    sed 's/,[0-9][0-9,]*\\].*//'
-show DropInPaths; show ActiveState; show UnitFileState; show NeedDaemonReload
-find /etc/systemd /run/systemd/system -name '{UNIT}*' -exec ls -ld --time-style=+ {{}} +
-cat {FRAGMENT}
-"""
-PROFILE = """
-[service]
-unit = "{unit}"
-engine = "sglang"
-served_model = "{served}"
-ready_timeout_s = {ready}
-[tree]
-budgets = [{budget}]
-{flag}
-[lifecycle]
-lease_s = {lease}
-"""
-
-
-@dataclass
-class Host:
-    """The real host, and runs that change it."""
-
-    service: Service
-    folder: Path
-    runs: int = 0
-
-    def state(self) -> str:
-        return self.service.machine.sh(STATE, check=False)
-
-    def command(self, *options: str, user: str = "root", ready: float = 30, budget: int = 3, flag: str = "",
-                lease: float = LEASE_S) -> tuple[list[str], Path]:  # fmt: skip
-        self.runs += 1
-        folder = self.folder / str(self.runs)
-        folder.mkdir()
-        profile = folder / "dflash.toml"
-        profile.write_text(PROFILE.format(
-            unit=UNIT, served=self.service.served, ready=ready, budget=budget, flag=flag, lease=lease,
-        ))  # fmt: skip
-        return [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.realhost.stepping"),
-            *("suites/test_lifecycle.py", "-k", "budget", "--dflash-allow=reconfigure", "--dflash-drained"),
-            f"--host={user}@{self.service.machine.name}", f"--ssh-config={self.service.machine.ssh_config}",
-            f"--dflash-profile={profile}", f"--dflash-report-dir={folder}", *options,
-        ], folder  # fmt: skip
-
-    def run(self, at: dict[str, str], *options: str, **profile: Any) -> tuple[int, str, dict[str, Any]]:
-        """Exit code, output and findings.json of a run that meets with something at its steps."""
-        command, folder = self.command(*options, **profile)
-        environment = os.environ | {"PYTHONPATH": str(ROOT), "DFLASH_AT_STEP": json.dumps(at)}
-        ran = subprocess.run(
-            command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT, env=environment
-        )
-        found = folder / "findings.json"
-        return (
-            ran.returncode,
-            ran.stdout + ran.stderr,
-            json.loads(found.read_text()) if found.exists() else {},
-        )
-
-    def ssh(self, script: str) -> str:
-        """A shell command of this side that runs a script over there."""
-        words = [
-            "ssh",
-            "-F",
-            str(self.service.machine.ssh_config),
-            "-l",
-            "root",
-            self.service.machine.name,
-            script,
-        ]
-        return shlex.join(words)
-
-    def comes_back(self, before: str, within_s: float) -> None:
-        """The host is as it was within the time, and its process serves."""
-        deadline = time.monotonic() + within_s
-        while (now := self.state()) != before:
-            assert time.monotonic() < deadline, f"still not as before:\n{now}\nbefore:\n{before}"
-            time.sleep(0.2)
-        self.service.wait()
-
-    def free(self) -> None:
-        """Until no lock is left that has not lapsed; the next run takes over what has."""
-        script = f"""
-cd /run/pytest-dflash/{UNIT} 2>/dev/null || exit 0
-read -r up _ </proc/uptime; [ "${{up%%.*}}" -ge "$(cat until)" ] && ! systemctl is-active -q dflash-lease-{UNIT}"""
-        deadline = time.monotonic() + 3 * LEASE_S
-        while time.monotonic() < deadline:
-            if "freed" in self.service.machine.sh(f"({script}) && echo freed", check=False):
-                return
-            time.sleep(0.3)
 
 
 @pytest.fixture(scope="module")
-def on_host(mini_host: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    yield Host(mini_host, tmp_path_factory.mktemp("runs"))
-    sys.stderr.write(f"\nput back after {len(CASES)} cases: {', '.join(CASES)}\n")
+def on_host(mini_host: Service, tmp_path_factory: pytest.TempPathFactory) -> Host:
+    return Host(mini_host, tmp_path_factory.mktemp("runs"))
 
 
 @pytest.fixture
-def host(on_host: Host, request: pytest.FixtureRequest) -> Iterator[Host]:
+def host(on_host: Host, put_back: None) -> Host:
     on_host.free()
-    yield on_host
-    CASES.append(request.node.name)
-
-
-def restored(document: dict[str, Any]) -> Any:
-    return document["hosts"][0]["restored"]
-
-
-def outcome(document: dict[str, Any]) -> str:
-    return str(document["findings"][0]["outcome"])
+    return on_host
 
 
 def test_a_budget_is_visited_and_the_host_is_as_before(host: Host) -> None:
@@ -147,7 +31,7 @@ def test_a_budget_is_visited_and_the_host_is_as_before(host: Host) -> None:
     assert (code, outcome(document), restored(document)) == (0, "pass", True), said
     assert document["hosts"][0]["changed"] is True
     assert host.state() == before
-    assert "run" not in host.service.machine.sh("ls -d /run/pytest-dflash/* 2>/dev/null", check=False)
+    assert host.leftovers() == ""
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -217,7 +101,7 @@ def test_without_systemd_run_nothing_is_touched(host: Host) -> None:
     try:
         _, said, document = host.run({"lock": host.ssh("mv /usr/bin/systemd-run /usr/bin/away")})
     finally:
-        host.service.machine.sh("mv /usr/bin/away /usr/bin/systemd-run")
+        host.service.machine.sh("[ ! -e /usr/bin/away ] || mv /usr/bin/away /usr/bin/systemd-run")
     assert outcome(document) == "unproven", said
     assert "was not changed, as `lease` failed" in document["findings"][0]["summary"]
     assert (host.state(), host.service.show("InvocationID")) == (before, invocation)
@@ -274,3 +158,37 @@ def test_ctrl_c_again_and_again_leaves_it_to_the_lease(host: Host) -> None:
     assert "Ctrl-C once more leaves that to the host's lease" in said
     assert f"by hand: `rm -f /run/systemd/system/{UNIT}.d/zzz-dflash-" in said
     host.comes_back(before, LEASE_S + host.service.start_s)
+
+
+def test_a_host_that_is_rebooted_in_the_middle_is_as_before_and_the_run_says_so(host: Host) -> None:
+    before, boot = host.state(), host.service.machine.boot_id()
+    _, said, document = host.run({"wait": host.ssh("systemctl reboot")})
+    now = host.service.machine.boot_id()
+    assert now != boot
+    assert restored(document) is True, said
+    told = f"the host was rebooted meanwhile (boot {boot[:8]} ended, {now[:8]} runs), which took drop-in, lock and"
+    assert told in said
+    assert (host.state(), host.leftovers()) == (before, "")
+
+
+def test_a_host_that_is_rebooted_after_its_run_was_killed_is_as_before(host: Host) -> None:
+    before = host.state()
+    code, said, _ = host.run({"wait": "kill -KILL $RUN_PID"}, lease=300)
+    assert code == -9, said
+    assert "zzz-dflash" in host.state()
+    host.service.machine.reboot()
+    host.comes_back(before, host.service.start_s)
+    assert host.leftovers() == ""
+
+
+def test_a_unit_that_does_not_start_at_boot_is_not_put_back_by_one_and_that_is_said(host: Host) -> None:
+    host.service.machine.sh(f"systemctl disable -q {UNIT}")
+    before = host.state()
+    try:
+        code, said, document = host.run({"wait": host.ssh("systemctl reboot")})
+        assert (code, restored(document)) == (12, False), said
+        assert "it does not serve as it did: it is inactive; the host was rebooted meanwhile" in said
+        host.service.machine.sh(f"systemctl start {UNIT}")
+        host.comes_back(before, host.service.start_s)
+    finally:
+        host.service.machine.sh(f"systemctl enable -q --now {UNIT}")
