@@ -84,7 +84,7 @@ TREE = (
     _fault(
         "corrupt-past-window",
         "text that is longer than the window is verified with a hole",
-        ("tree.lossless_at_edges",),
+        ("tree.lossless_at_edges", "tree.acceptance_over_context"),
         tokens=2048,
     ),
     _fault(
