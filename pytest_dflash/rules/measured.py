@@ -12,6 +12,7 @@ from statistics import fmean
 
 from pytest_dflash.findings import Json, Judgement, failed, passed, unproven
 from pytest_dflash.load.floors import DECODE, TOTAL, TPOT, TTFT, Measure
+from pytest_dflash.load.instrument import CPU_SHARE
 from pytest_dflash.load.limit import Decision, Standing
 from pytest_dflash.load.measurement import Measurement
 from pytest_dflash.load.phase import Stop
@@ -83,11 +84,38 @@ def tainted(measure: Measure, decision: Decision, found: Measurement) -> str:
             return "chunks come in bursts, so that their times are not those of the tokens"
     if met:
         return found.from_cache if measure in (TOTAL, TTFT) else ""
-    if found.result.bottleneck:
+    if found.result.bottleneck and not _missed_anyway(measure, decision, found):
         return found.result.bottleneck
     if found.beside.foreign:
         return f"{FOREIGN}: requests that are not ours: {found.beside.foreign[0]}"
     return ""
+
+
+def _missed_anyway(measure: Measure, decision: Decision, found: Measurement) -> bool:
+    """Whether the limit is missed by more than a late client can have brought about: once before each answer's first
+    stamp, and once after its last one. A client without CPU to spare has slowed down everything, by nobody knows what.
+    """
+    instruments = [repeat.instrument for repeat in found.result.repeats]
+    answers = [each for each in found.result.requests if each.ok and each.arrived_at_s]
+    if (
+        decision.standing is not Standing.MISSED
+        or not answers
+        or max(each.cpu_share for each in instruments) > CPU_SHARE
+    ):
+        return False
+    late_s = max(each.lag_p99_s for each in instruments)
+    before_s = late_s + max(each.send_lag_p99_s for each in instruments)
+    limit, low, high = decision.limit.wanted, decision.interval.low, decision.interval.high
+    if measure is TTFT:
+        return low - 1000 * before_s > limit
+    spans = (
+        [each.latency_s for each in answers]
+        if measure is TOTAL
+        else [each.arrived_at_s[-1] - each.arrived_at_s[0] for each in answers]
+    )
+    lost_s, span_s = (before_s if measure is TOTAL else late_s) + late_s, fmean(spans)
+    kept = (span_s - lost_s) / span_s if span_s > lost_s else 0.0
+    return kept * low > limit if measure is TPOT else kept > 0 and high / kept < limit
 
 
 def moved(found: Measurement) -> str:
