@@ -92,8 +92,10 @@ def tainted(measure: Measure, decision: Decision, found: Measurement) -> str:
 
 
 def _missed_anyway(measure: Measure, decision: Decision, found: Measurement) -> bool:
-    """Whether the limit is missed by more than a late client can have brought about: once before each answer's first
-    stamp, and once after its last one. A client without CPU to spare has slowed down everything, by nobody knows what.
+    """Whether the limit is missed by more than a late client can have brought about.
+
+    It may be late before each answer's first stamp, and again at its last one. A client without CPU to spare has slowed
+    down everything, by nobody knows how much.
     """
     instruments = [repeat.instrument for repeat in found.result.repeats]
     answers = [each for each in found.result.requests if each.ok and each.arrived_at_s]
