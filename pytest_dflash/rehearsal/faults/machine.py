@@ -24,15 +24,15 @@ KILLED = (
     "Memory cgroup out of memory: Killed process 4177 (python) total-vm:412316860kB, anon-rss:104857600kB, "
     "file-rss:0kB, shmem-rss:0kB, UID:998 pgtables:205824kB oom_score_adj:0"
 )
+NVCC = """\
+#!/bin/sh
+echo 'nvcc: error while loading shared libraries: libnvvm.so.4: cannot open shared object file' >&2
+exit 127
+"""
 
 
 def _second_metadata(host: StandInHost) -> None:
     venv.install(host.site_packages, "sglang", "0.5.19")
-
-
-def _no_nvcc(host: StandInHost) -> None:
-    for tool in ("nvcc", "ptxas"):
-        (host.root / "usr/local/cuda/bin" / tool).rename(host.folder / f"{tool}.gone")
 
 
 MACHINE = (
@@ -99,14 +99,14 @@ MACHINE = (
         before=stages.in_file("proc/driver/nvidia/version", "580.95.05", "570.124.06"),
     ),
     Fault(
-        "no-toolkit",
+        "broken-toolkit",
         "read",
-        ("stack.cuda_toolkit",),
-        "the service finds no nvcc where CUDA_HOME points to",
+        ("stack.cuda_toolkit", "stack.torch_and_toolkit"),
+        "the service finds an nvcc that does not run",
         layer="toolkit",
         severity="down",
-        says="CUDA toolkit that the service finds: expected >=12.9",
-        before=_no_nvcc,
+        says="error while loading shared libraries",
+        before=stages.written("usr/local/cuda/bin/nvcc", NVCC, mode=0o755),
     ),
     Fault(
         "old-toolkit",
