@@ -20,7 +20,9 @@ def nothing() -> Judgement:
 def untold(allowed: Allowed) -> Judgement | None:
     """Why nothing is visited: sustained requests are not allowed."""
     if not allowed.permits("load"):
-        why = f"needs --dflash-allow=load,reconfigure ({MEANING['load']}); allowed: {', '.join(allowed.words)}"
+        why = (
+            f"needs --dflash-allow=load,reconfigure ({MEANING['load']}); allowed: {', '.join(allowed.words)}"
+        )
         return Judgement(outcome=Outcome.NOT_RUN, summary=why)
     return None
 
