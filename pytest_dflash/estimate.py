@@ -34,6 +34,7 @@ class Estimate:
         requests: Completions. tokens: at most so many new ones.
         restarts: All restarts, and those of them that reconfigure, the one that puts back included.
         seconds: How long it takes, starts included.
+        loads: Whether the loads of the profile are measured.
     """
 
     checks: int
@@ -43,6 +44,7 @@ class Estimate:
     restarts: int
     reconfigured: int
     seconds: float
+    loads: bool = False
 
 
 def start_s(profile: Profile, ready_timeout_s: float) -> float:
@@ -62,7 +64,7 @@ def estimate(chosen: Iterable[Check], allowed: Allowed, profile: Profile, ready_
     requests = sum(each.requests for each in running) + confirmed
     waits = {"lifecycle.stays_up": profile.lifecycle.stays_up_s}
     loading = sum(load.time_budget_s for load in profile.throughput)
-    loads = any(each.area == "throughput" for each in running)
+    loads = any(each.per == "load" for each in running)
     return Estimate(
         checks=len(running),
         held=Counter(each.level for each in chosen if not allowed.permits(each.level)),
@@ -75,6 +77,7 @@ def estimate(chosen: Iterable[Check], allowed: Allowed, profile: Profile, ready_
         + (loading if loads else 0)
         + sum(waits.get(each.name, each.seconds) for each in running)
         + (restarts + reconfigured) * start_s(profile, ready_timeout_s),
+        loads=loads,
     )
 
 
@@ -96,6 +99,7 @@ def lines(  # noqa: PLR0913 - one plan, all that it depends on
         f"  checks    {cost.checks} run" + (f", {not_run} and are not run" if not_run else ""),
         "  reads     1 connection, at most 3 commands",
         f"  requests  {cost.requests}, at most {cost.tokens} new tokens",
+        *(f"  loads     {each}" for each in load_lines(cost, profile)),
         f"  restarts  {cost.restarts}{_of_what(cost, profile)}",
         *(f"  runs      {command} here" for command in commands(cost, profile, host)),
         *(f"  writes    {file}" for file in files(cost, profile, reports)),
@@ -104,6 +108,15 @@ def lines(  # noqa: PLR0913 - one plan, all that it depends on
     if not cost.restarts:
         told[-1] += f", and up to {ready_timeout_s:.0f} s more while the unit starts"
     return [*told, *(f"  limit     {line}" for line in limits(cost, allowance))]
+
+
+def load_lines(cost: Estimate, profile: Profile) -> Sequence[str]:
+    """Each load that is measured, and what it asks of the host at most."""
+    return [
+        f"{load.name}: {load.concurrency} at once for at most {load.time_budget_s:g} s, each with about "
+        f"{load.prompt_tokens} tokens of prompt and at most {load.output_tokens} new ones"
+        for load in (profile.throughput if cost.loads else ())
+    ]
 
 
 def _of_what(cost: Estimate, profile: Profile) -> str:

@@ -30,6 +30,7 @@ AGENTS = {
     "load/wave.py",  # one closed loop
     "load/runner.py",  # waves, one after the other
     "load/self_test.py",  # starts the truth server
+    "load/watching.py",  # looks at host and engine beside a load
     "activation.py",  # seconds on the terminal
     "triage.py",  # has ten seconds
 }

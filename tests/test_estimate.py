@@ -17,7 +17,7 @@ PROBE = Check("endpoint.completion", "probe", requests=1, tokens=64)
 RESTART = Check("lifecycle.restarts", "restart", restarts=1)
 STAYS = Check("lifecycle.stays_up", "restart", restarts=1, requests=1, tokens=8, seconds=120)
 BUDGET = Check("lifecycle.budget_in_force", "reconfigure", restarts=1)
-LOAD = Check("throughput.floors", "load")
+LOAD = Check("throughput.decode_rate", "load", "load")
 ALL = (READ, PROBE, RESTART, STAYS, BUDGET, LOAD)
 EVERYTHING = Allowed(("load", "reconfigure"))
 SERVICE = {"unit": "engine.service", "engine": "sglang"}
@@ -127,3 +127,11 @@ def test_the_commands_of_the_load_balancer_are_shown_with_the_host_in_them() -> 
     shown = [line for line in plan(RESTART, traffic=traffic) if line.startswith("  runs")]
     assert shown == ["  runs      `lbctl drain gpu1` here", "  runs      `lbctl undrain gpu1` here"]
     assert not [line for line in plan(READ, traffic=traffic) if line.startswith("  runs")]
+
+
+def test_each_load_is_told_with_what_it_asks_of_the_host() -> None:
+    load = {"name": "chat", "class": "prose", "concurrency": 16, "prompt_tokens": 512, "output_tokens": 256}
+    assert (
+        "  loads     chat: 16 at once for at most 90 s, each with about 512 tokens of prompt and at most 256 new ones"
+        in plan(LOAD, throughput=[load | {"time_budget_s": 90}])
+    )
