@@ -20,6 +20,8 @@ from pytest_dflash.profile.schema import Profile
 from pytest_dflash.reach import Reach
 
 DEADLINE_S = 30.0
+HERE = frozenset({"local", "rehearsal"})
+"""Schemes of hosts that are this machine: every address of theirs can be asked as it is bound, IPv6's too."""
 ANSWER_S = 10.0
 """How long a passive route may take before the service counts as one that does not answer."""
 COMPLETION_S, MAX_TOKENS = 60.0, 64
@@ -104,6 +106,8 @@ class Locator:
                 f"where {self.profile.service.unit} listens could not be told",
                 'name it in the profile: [endpoint] url = "http://…/v1"',
             )
+        if self.reach.target.scheme in HERE:
+            return service.url(service.address(place), place.port)
         return service.base_url(place, connection.forward)
 
     def _client(self, url: str, key: str | None, deadline_s: float = DEADLINE_S) -> Client:

@@ -48,13 +48,18 @@ def place(listeners: Sequence[Listener], port: int, outside: str | None) -> Plac
     return Place(found[0], port, outside) if found else None
 
 
+def address(where: Place) -> str:
+    """The address at which the host itself reaches the socket."""
+    return EVERYWHERE.get(where.address, where.address.partition("%")[0])
+
+
 def base_url(where: Place, forward: Callable[[str, int], int]) -> str:
     """A URL that leads there: direct where it accepts from here, else through the host's connection.
 
     Raises:
         HostError: No tunnel can be had, with what to do.
     """
-    inside = EVERYWHERE.get(where.address, where.address.partition("%")[0])
+    inside = address(where)
     bound_inside = where.address.startswith(LOOPBACK)
     if where.outside and not bound_inside and accepts(where.outside, where.port):
         return url(where.outside, where.port)
