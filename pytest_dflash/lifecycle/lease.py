@@ -73,7 +73,8 @@ def arm(head: str) -> str:
         head
         + f"""
 [ -s "$STATE/before" ] || keep || exit 73
-{{ printf 'R=%s PATH=%s\\n' "'$R'" "'$PATH'"; cat <<'END_OF_LEASE'
+quoted() {{ printf "'%s'" "$(printf %s "$1" | sed "s/'/'\\"'\\"'/g")"; }}
+{{ printf 'R=%s PATH=%s\\n' "$(quoted "$R")" "$(quoted "$PATH")"; cat <<'END_OF_LEASE'
 {head}{RESTORE}
 END_OF_LEASE
 }} >"$STATE/restore.sh" || exit 73

@@ -113,6 +113,10 @@ class StandInHost:
             raise
 
     def _start(self) -> None:
+        if os.pathsep in str(self.bin):
+            raise RehearsalError(
+                f"{self.folder}: its commands go on PATH, and no folder with a colon in its name can; set TMPDIR to another"
+            )
         self.folder.mkdir(parents=True, exist_ok=True)
         layout.lay_out(self.folder, self.port)
         self._start_manager()

@@ -403,3 +403,15 @@ def test_starts_longer_than_the_lease_are_waited_out_there_and_back(bench: Bench
     starts = [line for line in bench.told if line.endswith((": restart", ": put back"))]
     assert len(starts) == 2, "nobody else restarted it"
     assert bench.leftovers == []
+
+
+@pytest.mark.slow
+def test_a_folder_of_an_odd_name_is_no_hindrance(tmp_path: Path) -> None:
+    odd = tmp_path / 'it\'s "odd" $HOME é'
+    odd.mkdir()
+    made = Bench(odd)
+    try:
+        with made.controller().reconfigured({WINDOW: 1024}) as changed:
+            assert changed.ready
+    finally:
+        made.host.close()

@@ -14,7 +14,7 @@ import pytest
 from pytest_dflash.errors import UsageError
 from pytest_dflash.rehearsal import client
 from pytest_dflash.rehearsal import host as host_module
-from pytest_dflash.rehearsal.host import PROFILE, StandInHost
+from pytest_dflash.rehearsal.host import PROFILE, RehearsalError, StandInHost
 
 
 def main_pid(host: StandInHost) -> int:
@@ -188,3 +188,8 @@ def test_an_unknown_fault_is_told_the_close_names(tmp_path: Path) -> None:
         UsageError, match=r"--dflash-fault=stale-jurnal: there is no such fault; did you mean stale-journal"
     ):
         StandInHost(tmp_path / "host", ["stale-jurnal"])
+
+
+def test_a_folder_that_cannot_be_on_path_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RehearsalError, match="no folder with a colon in its name can; set TMPDIR to another"):
+        StandInHost(tmp_path / "a:b").start()
