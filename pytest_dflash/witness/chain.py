@@ -215,6 +215,8 @@ class Chain:
         return journal
 
     def _logged(self, read: Callable[[Journal], Reading[Settings]], what: str) -> Reading[Settings]:
+        if isinstance(self.sources.process, Absent):
+            return Silent("the process that wrote the log has ended: its lines say nothing of now")
         journal = self._journal()
         if isinstance(journal, Silent):
             return journal

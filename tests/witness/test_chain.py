@@ -240,3 +240,12 @@ def test_a_missing_optional_environment_file_sets_nothing_and_hides_nothing() ->
         missing=("/etc/default/engine",),
     )
     assert variable("LEVEL", unit_files=Value(files))["unit_file"] == Value("SYS", f"{PATH}:4")
+
+
+def test_the_log_of_a_process_that_has_ended_says_nothing_of_now_but_its_warnings_are_heard() -> None:
+    chain = chain_of(healthy(), process=Absent("the unit's cgroup"))
+    heard = readings(chain)
+    for witness in ("server_args_log", "draft_runner_log"):
+        assert why(heard[witness]) == "the process that wrote the log has ended: its lines say nothing of now"
+    assert isinstance(heard["unit_file"], Value)
+    assert isinstance(chain.warnings(), Value)

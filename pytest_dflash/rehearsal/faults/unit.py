@@ -94,7 +94,7 @@ UNIT = (
     Fault(
         "crashed",
         "read",
-        ("systemd.active", *NOT_SERVING),
+        ("systemd.active", "window.reaches_draft_runner", *NOT_SERVING),
         "the process crashed, and nothing starts it anew",
         layer="process",
         severity="down",
@@ -105,7 +105,7 @@ UNIT = (
     Fault(
         "stopped",
         "read",
-        ("systemd.active", *NOT_SERVING),
+        ("systemd.active", "window.reaches_draft_runner", *NOT_SERVING),
         "somebody stopped the unit",
         layer="systemd",
         severity="down",
