@@ -22,12 +22,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("realhost"))
 
 
+FIGURES = pytest.StashKey[list[str]]()
+"""What was measured on real hosts, shown at the end."""
 CASES = pytest.StashKey[list[str]]()
 """What hosts were put back from: counted at the end, as a matrix that shrank would look the same."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[CASES] = []
+    config.stash[CASES], config.stash[FIGURES] = [], []
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -36,6 +38,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section(f"put back after {len(cases)} cases")
         for case in cases:
             terminalreporter.line(case)
+    for figure in config.stash[FIGURES]:
+        terminalreporter.line(figure)
+
+
+@pytest.fixture
+def figures(pytestconfig: pytest.Config) -> list[str]:
+    """Lines that are shown at the end of all tests."""
+    return pytestconfig.stash[FIGURES]
 
 
 @pytest.fixture

@@ -142,9 +142,10 @@ def test_of_two_runs_at_once_the_second_is_refused_by_name(host: Host) -> None:
     assert host.state() == before
 
 
-def test_ctrl_c_once_puts_back(host: Host) -> None:
+@pytest.mark.parametrize("signal", ["INT", "TERM", "HUP"])
+def test_a_run_that_is_asked_once_to_end_puts_back(host: Host, signal: str) -> None:
     before = host.state()
-    code, said, document = host.run({"wait": "kill -INT $RUN_PID"})
+    code, said, document = host.run({"wait": f"kill -{signal} $RUN_PID"})
     assert (code, restored(document)) == (2, True), said
     assert host.state() == before
 
@@ -192,3 +193,25 @@ def test_a_unit_that_does_not_start_at_boot_is_not_put_back_by_one_and_that_is_s
         host.comes_back(before, host.service.start_s)
     finally:
         host.service.machine.sh(f"systemctl enable -q --now {UNIT}")
+
+
+BUSY_FROM = 1.5
+"""Load of a machine from which on its own time says nothing."""
+
+
+def test_a_restart_is_noticed_within_a_second_and_our_own_time_is_short(
+    host: Host, figures: list[str]
+) -> None:
+    quiet = os.getloadavg()[0] < BUSY_FROM
+    code, said, document = host.run({}, "-k", "in_time", "--dflash-allow=probe,restart")
+    assert code in {0, 10}, said
+    (found,) = document["findings"]
+    measures = found["measures"]
+    own_s = measures["ready_s"] - measures["engine_s"]
+    figures.append(
+        f"a restart: {measures['ready_s']:.2f} s, of which the engine took {measures['engine_s']:.2f} s; ready was "
+        f"noticed {measures['noticed_after_s']:.2f} s later and confirmed in {measures['confirmed_after_s']:.2f} s; our "
+        f"own time {own_s:.2f} s" + ("" if quiet else f" (load of this machine: {os.getloadavg()[0]:.1f})")
+    )
+    assert measures["noticed_after_s"] < (1.0 if quiet else 20.0)
+    assert own_s < (2.0 if quiet else 30.0)
