@@ -9,51 +9,19 @@ from typing import Any
 
 import pytest
 
+from pytest_dflash.endpoint.client import Client
+from pytest_dflash.engines.vllm.counters import drafts
+from pytest_dflash.facts.reading import Value
 from tests.realhost.services import Service
-from tests.realhost.test_acceptance import finding, outcomes, red, run
+from tests.realhost.test_acceptance import finding, outcomes, red
+from tests.realhost.vllm_runs import BUDGET, PROFILE, accepted, flag
 
-BUDGET = "speculative-config.num_speculative_tokens"
-PROFILE = """
-reviewed = true
-[service]
-unit = "vllm-dflash.service"
-engine = "vllm"
-served_model = "tiny"
-ready_timeout_s = 240
-[endpoint]
-prompt = "Reply with the word ready."
-[flags]
-max-model-len = 1024
-enforce-eager = true
-enable-prefix-caching = false
-seed = 0
-"speculative-config.method" = "dflash"
-"speculative-config.num_speculative_tokens" = 7
-speculative-config = '{"num_speculative_tokens": 7, "method": "dflash", "model": "/srv/models/dflash"}'
-[environment]
-NCCL_P2P_LEVEL = "SYS"
-[exposure]
-bind = "127.0.0.1"
-"""
-
-
-def accepted(service: Service, folder: Path, *options: str) -> dict[str, Any]:
-    """findings.json of a run with the profile of this module."""
-    folder.mkdir(exist_ok=True)
-    (folder / "dflash.toml").write_text(PROFILE)
-    return run(service, folder, *options)
-
-
-def flag(document: dict[str, Any], name: str) -> dict[str, Any]:
-    """The finding of one flag."""
-    return dict(
-        next(f for f in document["findings"] if f["check"] == "flags.in_force" and f["param"] == name)
-    )
+PROBE = "--dflash-allow=probe"
 
 
 @pytest.fixture(scope="module")
 def healthy(vllm_host: Service, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return accepted(vllm_host, tmp_path_factory.mktemp("healthy"))
+    return accepted(vllm_host, tmp_path_factory.mktemp("healthy"), PROBE)
 
 
 def test_a_healthy_vllm_is_accepted(healthy: dict[str, Any]) -> None:
@@ -76,18 +44,22 @@ def test_the_whole_json_is_followed_too(healthy: dict[str, Any]) -> None:
 
 
 def test_an_edited_unit_differs_on_disk_only(vllm_host: Service, tmp_path: Path) -> None:
+    window = '[window]\ntokens = 512\nvia = "native"\n'  # which its drafter does not have
     with vllm_host.edited_not_reloaded(3):
-        document = accepted(vllm_host, tmp_path / "run")
+        document = accepted(vllm_host, tmp_path / "run", PROBE, profile=PROFILE + window)
     budget = flag(document, BUDGET)
     assert (budget["outcome"], budget["between"]) == ("fail", ["unit_file", "loaded_unit"])
     assert budget["observed"] == 3
     assert outcomes(document)["systemd.reloaded"] == "fail"
     assert BUDGET in finding(document, "flags.no_drift")["observed"]
+    assert finding(document, "window.reaches_draft_runner")["summary"] == (
+        "the drafter's own config gives it none that this engine honours: expected a window of 512 tokens"
+    )
 
 
 def test_a_reloaded_unit_differs_up_to_the_manager(vllm_host: Service, tmp_path: Path) -> None:
     with vllm_host.reloaded_not_restarted(3):
-        document = accepted(vllm_host, tmp_path / "run")
+        document = accepted(vllm_host, tmp_path / "run", PROBE)
     budget = flag(document, BUDGET)
     assert (budget["outcome"], budget["between"]) == ("fail", ["loaded_unit", "process_argv"])
     assert outcomes(document)["systemd.restarted"] == "fail"
@@ -95,26 +67,57 @@ def test_a_reloaded_unit_differs_up_to_the_manager(vllm_host: Service, tmp_path:
 
 def test_a_stopped_process_does_not_serve(vllm_host: Service, tmp_path: Path) -> None:
     with vllm_host.active_not_serving():
-        document = accepted(vllm_host, tmp_path / "run")
+        document = accepted(vllm_host, tmp_path / "run", PROBE)
     serves = finding(document, "endpoint.serves")
     assert (serves["outcome"], serves["observed"]) == ("fail", "active_not_serving")
 
 
-def test_a_profile_is_written_from_it(vllm_host: Service, tmp_path: Path) -> None:
-    written = tmp_path / "dflash.toml"
+def test_a_written_profile_accepts_the_host_that_it_was_written_from(
+    vllm_host: Service, tmp_path: Path
+) -> None:
+    written = tmp_path / "written.toml"
     host = (f"--host=root@{vllm_host.machine.name}", f"--ssh-config={vllm_host.machine.ssh_config}")
-    command = (
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:cacheprovider",
-        *host,
-        f"--dflash-write-profile={written}",
+    ran = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider"),
+            *host,
+            f"--dflash-write-profile={written}",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert written.exists(), ran.stdout + ran.stderr
+    assert ran.returncode == 0, ran.stdout + ran.stderr
     text = written.read_text()
     assert 'engine = "vllm"' in text
     assert '"speculative-config.num_speculative_tokens" = 7' in text
     assert 'vllm = ">=0.32.0"' in text
+    reviewed = text.replace("reviewed = false", "reviewed = true")
+    document = accepted(vllm_host, tmp_path / "run", PROBE, profile=reviewed)
+    assert red(document) == set(), document["stdout"][-3000:]
+    assert flag(document, BUDGET)["outcome"] == "pass"
+
+
+def test_acceptance_is_counted_with_the_bonus_token_in_the_log_and_in_the_counters(
+    vllm_host: Service, healthy: dict[str, Any]
+) -> None:
+    del healthy  # it has asked already: the log has lines
+    url = f"http://127.0.0.1:{vllm_host.port}"
+    with Client(url, served_model="tiny", deadline_s=120) as client:
+        before = drafts(client.get("/metrics").text)
+        answer = client.stream("import os", route="completions", max_tokens=80)
+        after = drafts(client.get("/metrics").text)
+    assert isinstance(before, Value)
+    assert isinstance(after, Value)
+    moved = after.value.since(before.value)
+    assert moved is not None
+    assert answer.usage is not None
+    assert answer.usage.completion_tokens == 80
+    # Each step gives what it accepted and one token more. The first token comes from the prompt, without a step.
+    generated = moved.accepted + moved.steps
+    assert 79 <= generated <= 79 + 7
+    assert moved.accept_length == pytest.approx(generated / moved.steps)
+    assert 2 < generated / moved.steps < 8
+    assert moved.accepted == sum(moved.per_position.values())
+    assert list(moved.per_position) == list(range(7))
