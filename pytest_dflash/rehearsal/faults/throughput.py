@@ -60,8 +60,8 @@ THROUGHPUT = (
         "from 16 requests on a step takes many times longer, a single user notices nothing",
         layer="throughput",
         severity="silent-slow",
-        says="floor of 20",
-        before=paced(slow_factor=20, slow_from_concurrency=16),
+        says="floor of 5",
+        before=paced(slow_factor=60, slow_from_concurrency=16),
     ),
     Fault(
         "late-first-token",
