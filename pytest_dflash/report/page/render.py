@@ -42,7 +42,11 @@ def page(document: Mapping[str, Any]) -> str:
         apart=matrix.hosts(findings, names) if len(names) > 1 else [],
         names=names,
         pictures=pictures.pictures(findings, names),
-        compared=[each for each in findings if each["check"] == "throughput.compared"],
+        compared=[
+            each
+            for each in findings
+            if each["check"] == "throughput.compared" and each["outcome"] not in untested.UNTESTED
+        ],
         untested=untested.reasons(findings),
         by_hand=untested.BY_HAND,
         findings=[(each, cards.title(each), cards.rows(each)) for each in findings],
