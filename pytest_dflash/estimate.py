@@ -21,6 +21,9 @@ PASSIVE_S = 5
 """Rough seconds for reading a host and asking its passive routes."""
 PER_REQUEST_S = 3
 """Rough seconds for one short completion."""
+TOKENS_PER_S = 50
+"""Rough rate of many requests, some of them at once."""
+REFERENCE = "tree.reference"
 CONFIRMED_BY = 64
 """At most so many tokens tell that a fresh process completes."""
 
@@ -35,6 +38,7 @@ class Estimate:
         restarts: All restarts, and those of them that reconfigure, the one that puts back included.
         seconds: How long it takes, starts included.
         loads: Whether the loads of the profile are measured.
+        reference: One restart more where the unit is asked without speculation.
     """
 
     checks: int
@@ -45,6 +49,12 @@ class Estimate:
     reconfigured: int
     seconds: float
     loads: bool = False
+    reference: int = 0
+
+
+def asking_s(check: Check) -> float:
+    """How long the requests of a check take: short ones each their time, many small ones by their tokens."""
+    return min(check.requests * PER_REQUEST_S, PER_REQUEST_S + check.tokens / TOKENS_PER_S)
 
 
 def start_s(profile: Profile, ready_timeout_s: float) -> float:
@@ -58,7 +68,9 @@ def estimate(chosen: Iterable[Check], allowed: Allowed, profile: Profile, ready_
     running = [each for each in chosen if allowed.permits(each.level)]
     restarts = max((each.restarts for each in running if each.level != "reconfigure"), default=0)
     visits = any(each.level == "reconfigure" for each in running)
-    reconfigured = len(cells(profile.tree)) + 1 if visits and profile.tree.budgets else 0
+    reference = int(allowed.permits("load") and any(each.name == REFERENCE for each in running))
+    visited = len(cells(profile.tree)) if visits and profile.tree.budgets else 0
+    reconfigured = visited + reference + 1 if visited or reference else 0
     # A fresh process is asked for one completion, where any may be asked for.
     confirmed = restarts + reconfigured if allowed.permits("probe") else 0
     requests = sum(each.requests for each in running) + confirmed
@@ -73,11 +85,13 @@ def estimate(chosen: Iterable[Check], allowed: Allowed, profile: Profile, ready_
         restarts=restarts + reconfigured,
         reconfigured=reconfigured,
         seconds=PASSIVE_S
-        + requests * PER_REQUEST_S
+        + sum(asking_s(each) for each in running)
+        + confirmed * PER_REQUEST_S
         + (loading if loads else 0)
         + sum(waits.get(each.name, each.seconds) for each in running)
         + (restarts + reconfigured) * start_s(profile, ready_timeout_s),
         loads=loads,
+        reference=reference,
     )
 
 
@@ -126,8 +140,10 @@ def _of_what(cost: Estimate, profile: Profile) -> str:
     tree = profile.tree
     topks = f" at {counted(len(tree.topks), 'top-k')}" if tree.topks else ""
     plain = cost.restarts - cost.reconfigured
-    return (f": {plain} as it is, " if plain else ": ") + (
-        f"{cost.reconfigured - 1} for {counted(len(tree.budgets), 'budget')}{topks}, 1 to put it back"
+    return (
+        (f": {plain} as it is, " if plain else ": ")
+        + ("1 without speculation, " if cost.reference else "")
+        + f"{cost.reconfigured - 1 - cost.reference} for {counted(len(tree.budgets), 'budget')}{topks}, 1 to put it back"
     )
 
 

@@ -135,3 +135,18 @@ def test_each_load_is_told_with_what_it_asks_of_the_host() -> None:
         "  loads     chat: 16 at once for at most 90 s, each with about 512 tokens of prompt and at most 256 new ones"
         in plan(LOAD, throughput=[load | {"time_budget_s": 90}])
     )
+
+
+def test_the_unit_without_speculation_is_one_restart_more_where_loads_are_allowed() -> None:
+    reference = Check("tree.reference", "reconfigure", restarts=1, requests=140, tokens=3000)
+    assert cost(reference, BUDGET).restarts == 2
+    assert cost(reference, BUDGET, tree=TREE).restarts == 8
+    assert "  restarts  8: 1 without speculation, 6 for 3 budgets at 2 top-ks, 1 to put it back" in plan(
+        reference, BUDGET, tree=TREE
+    )
+    assert cost(reference, allowed=Allowed(("read", "reconfigure"))).restarts == 0
+
+
+def test_many_small_requests_are_timed_by_their_tokens() -> None:
+    sampling = Check("tree.sampling", "load", requests=192, tokens=800)
+    assert cost(sampling).seconds < 30
