@@ -162,7 +162,8 @@ def files(cost: Estimate, profile: Profile, reports: str) -> Sequence[str]:
         there.append(f"/run/pytest-dflash/{unit}/ there (lock and lease), taken away again")
     if cost.reconfigured:
         there.append(f"/run/systemd/system/{unit}.d/zzz-dflash-RUN.conf there, taken away again")
-    here = [f"report.html, junit.xml, findings.json here, in {reports}"] if reports else []
+    samples = ", samples/" if cost.loads and profile.throughput else ""
+    here = [f"report.html, junit.xml, findings.json{samples} here, in {reports}"] if reports else []
     return [*(there or ["nothing there"]), *here]
 
 
