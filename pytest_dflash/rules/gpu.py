@@ -154,8 +154,8 @@ def ecc(gpus: Gpus) -> list[Judgement]:
             "remap pending": gpu.rows_remap_pending,
             "remap failed": gpu.rows_remap_failed,
         }
-        # An older nvidia-smi knows no remapped rows; its error counter speaks for the memory then.
-        counted = isinstance(gpu.ecc_uncorrected, Value)
+        # An older nvidia-smi knows no remapped rows; its error counter speaks for the memory then, also with [N/A].
+        counted = not isinstance(gpu.ecc_uncorrected, Silent)
         silent = next(
             (
                 cell

@@ -44,7 +44,7 @@ def run(folder: Path, *options: str, environ: Iterable[tuple[str, str]] = ()) ->
         [*command, f"--dflash-report-dir={folder}", "--dflash-ready-timeout=6", *options],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
         cwd=SUITES.parent,
         env={**os.environ, **dict(environ)},
@@ -95,11 +95,19 @@ def checks() -> frozenset[str]:
     )
 
 
-def stacks(size: int = 8) -> list[tuple[str, ...]]:
+def stacks(size: int = 10) -> list[tuple[str, ...]]:
     """The oddities in groups that can be staged together; each alone in the full matrix."""
-    apart = [(name,) for name, oddity in ODDITIES.items() if FULL or oddity.alone]
-    shared = [name for name, oddity in ODDITIES.items() if not FULL and not oddity.alone]
-    return [*(tuple(shared[at : at + size]) for at in range(0, len(shared), size)), *apart]
+    groups: list[list[Oddity]] = []
+    for oddity in ODDITIES.values():
+        fitting = (group for group in groups if not FULL and len(group) < size and _fits(oddity, group))
+        group = next(fitting, None)
+        groups.append([oddity]) if group is None else group.append(oddity)
+    return [tuple(oddity.name for oddity in group) for group in groups]
+
+
+def _fits(oddity: Oddity, group: Sequence[Oddity]) -> bool:
+    taken = {place for each in group for place in each.places}
+    return not oddity.alone and not any(each.alone for each in group) and taken.isdisjoint(oddity.places)
 
 
 def environ_of(names: Sequence[str]) -> list[tuple[str, str]]:

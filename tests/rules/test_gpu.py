@@ -208,3 +208,9 @@ def test_who_uses_the_gpus_is_unproven_where_a_source_is_silent(silent: int) -> 
 def test_without_a_process_of_the_unit_everybody_is_a_stranger() -> None:
     gone = Absent("the unit's cgroup: no process in it")
     assert outcomes(rule.foreign_processes(gpus(), users(("GPU-0", 8)), gone, gone)) == ["fail"]
+
+
+def test_a_card_without_ecc_is_not_asked_for_rows_that_its_nvidia_smi_does_not_know() -> None:
+    unknown = Silent("this driver's nvidia-smi does not know the field remapped_rows.pending")
+    cells = {"ecc_uncorrected": NA, "rows_remap_pending": unknown, "rows_remap_failed": NA}
+    assert [each.outcome for each in rule.ecc(gpus(1, **cells))] == [Outcome.NOT_APPLICABLE]

@@ -46,8 +46,8 @@ def in_drop_in(host: StandInHost) -> None:
     """Sets the command in a drop-in, and another one in the unit's own file."""
     command = _command(host)
     folder = host.unit_file.with_name(f"{host.unit}.d")
-    folder.mkdir()
-    (folder / "override.conf").write_text(f"[Service]\nExecStart=\nExecStart={command}\n", "utf-8")
+    folder.mkdir(exist_ok=True)
+    (folder / "50-command.conf").write_text(f"[Service]\nExecStart=\nExecStart={command}\n", "utf-8")
 
 
 def moved(folder: str) -> Stage:

@@ -61,7 +61,7 @@ CARDS = (
             "pcie.link.gen.hostmax",
             "remapped_rows.pending",
         ),
-        alone=True,
+        places=("cards",),
     ),
     Oddity(
         "power-cap-when-idle",
@@ -76,20 +76,20 @@ CARDS = (
         "a host with one card",
         before=stages.both(stages.only_cards(1), stages.replace("--tp-size 8", "--tp-size 1")),
         expects=("gpu.count=1", "flags.tp-size=1"),
-        alone=True,
+        places=("cards", "tp"),
     ),
     Oddity(
         "thirty-two-cards",
         "a host with thirty-two cards, of which the service uses eight",
         before=stages.many_cards(32),
         expects=("gpu.count=32",),
-        alone=True,
+        places=("cards",),
     ),
     Oddity(
         "no-process-table",
         "an nvidia-smi that lists no processes, as in a container",
         before=stages.unlisted(),
-        alone=True,
+        places=("cards",),
     ),
     Oddity(
         "subset-of-cards",
@@ -105,7 +105,7 @@ CARDS = (
             ),
         ),
         expects=("flags.tp-size=4",),
-        alone=True,
+        places=("cards", "tp"),
     ),
     Oddity(
         "cards-by-uuid",
@@ -120,13 +120,13 @@ CARDS = (
             stages.other_on_card(6, 31337, "python"),
         ),
         expects=("flags.tp-size=2",),
-        alone=True,
+        places=("cards", "tp"),
     ),
     Oddity(
         "shared-server",
         "NVIDIA's own process for sharing computes on a card",
         before=stages.other_on_card(0, 999, "nvidia-cuda-mps-server"),
-        alone=True,
+        places=("cards",),
     ),
     Oddity(
         "remark-of-nvidia-smi",
@@ -144,7 +144,6 @@ CARDS = (
         "newer-driver",
         "a driver of a branch that nobody has heard of",
         before=stages.in_file("proc/driver/nvidia/version", "580.95.05", "1595.58.03"),
-        alone=True,
     ),
     Oddity(
         "newer-toolkit",
@@ -155,7 +154,7 @@ CARDS = (
         "toolkit-on-path",
         "a service that finds its toolkit by PATH, without CUDA_HOME",
         before=command.without_line("Environment="),
-        alone=True,
+        places=("environment",),
     ),
     Oddity(
         "killed-elsewhere",

@@ -24,7 +24,8 @@ class Oddity:
         settled_by: The line of the log by which it has.
         expects: What the profile expects differently of this host, as `KEY=VALUE`.
         environ: Variables of whoever runs the tests, where the oddity is on this side.
-        alone: It shares its place on the host with others, so that it is not staged together with them.
+        places: What it needs for itself: two oddities of one place are never staged together.
+        alone: It is never staged together with any other.
     """
 
     name: str
@@ -35,4 +36,5 @@ class Oddity:
     settled_by: str = SERVING
     expects: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
     alone: bool = False

@@ -16,19 +16,18 @@ SERVICE = (
         "a service that listens on IPv6 alone",
         before=stages.replace("--host 127.0.0.1", "--host ::1"),
         expects=('exposure.bind="::1"',),
-        alone=True,
+        places=("host",),
     ),
     Oddity(
         "bound-by-name",
         "a service that listens on localhost, by its name",
         before=stages.replace("--host 127.0.0.1", "--host localhost"),
-        alone=True,
+        places=("host",),
     ),
     Oddity(
         "no-metrics",
         "a service without /metrics",
         before=stages.replace(" --enable-metrics", ""),
-        alone=True,
     ),
     Oddity(
         "slow-start",
@@ -57,7 +56,6 @@ SERVICE = (
         "chatter",
         "ten thousand lines of other things in the log since the start",
         after=stages.tool("control", "chatter", "10000"),
-        alone=True,
     ),
     Oddity(
         "bytes-in-the-log",
@@ -89,13 +87,11 @@ SERVICE = (
         environ=dict.fromkeys(
             ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), NOWHERE
         ),
-        alone=True,
     ),
     Oddity(
         "other-locale-on-this-side",
         "whoever tests has another language, time zone and a narrow terminal",
         environ={"LANG": "tr_TR.UTF-8", "LC_ALL": "C", "TZ": "Asia/Kolkata", "COLUMNS": "20", "LINES": "5"},
-        alone=True,
     ),
     Oddity(
         "other-locale-on-the-host",

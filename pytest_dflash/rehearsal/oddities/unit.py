@@ -33,7 +33,7 @@ UNIT = (
         "command-set-anew",
         "a drop-in that empties the command and sets the same one again",
         before=command.in_drop_in,
-        alone=True,
+        places=("command",),
     ),
     Oddity(
         "vendor-unit",
@@ -59,6 +59,7 @@ UNIT = (
         "several-environment-files",
         "a second EnvironmentFile that says a variable again",
         before=command.second_environment_file,
+        places=("environment",),
     ),
     Oddity(
         "odd-environment-file",
@@ -68,7 +69,6 @@ UNIT = (
             "OMP_NUM_THREADS=8",
             "# a comment\n; another\n\nOMP_NUM_THREADS=\"8\"\nEMPTY=\nEQUALS=a=b=c\nBLANKS='a  b'\nUMLAUT=\u00e4\u00f6\u00fc",
         ),
-        alone=True,
     ),
     Oddity(
         "key-in-environment-file",
@@ -78,12 +78,12 @@ UNIT = (
             "OMP_NUM_THREADS",
             "HF_TOKEN=rehearsed-Key-that-opens-nothing-7f3a\nOMP_NUM_THREADS",
         ),
-        alone=True,
     ),
     Oddity(
         "environment-in-one-line",
         "several variables in one Environment= line, with both kinds of quotation marks",
         before=stages.replace("[Service]\n", "[Service]\nEnvironment=\"A=b c\" 'D=e f' G=h\n"),
+        places=("environment",),
     ),
     Oddity(
         "several-commands-before",
@@ -110,7 +110,7 @@ UNIT = (
             " --chunked-prefill-size 8192",
             " --chunked-prefill-size 8192 \\\n# why: see the ticket\n; and so on\n   ",
         ),
-        alone=True,
+        places=("command",),
     ),
     Oddity(
         "unit-in-other-letters",
@@ -127,24 +127,25 @@ UNIT = (
             stages.replace("--tp-size 8", "--tp-size=8"),
             stages.replace("--mem-fraction-static 0.85", "--mem-fraction-static=.850"),
         ),
+        places=("tp",),
     ),
     Oddity(
         "flags-by-other-names",
         "flags by their other names",
         before=stages.replace("--tp-size 8", "--tensor-parallel-size 8"),
-        alone=True,
+        places=("tp",),
     ),
     Oddity(
         "flags-shortened",
         "a flag that is written as far as it is unique",
         before=stages.replace("--chunked-prefill-size 8192", "--chunked-prefill 8192"),
-        alone=True,
+        places=("chunk",),
     ),
     Oddity(
         "flag-twice",
         "a flag that is given twice, of which the last one counts",
         before=stages.replace("--tp-size 8", "--tp-size 4 --tp-size 8"),
-        alone=True,
+        places=("tp",),
     ),
     Oddity(
         "value-from-variable",
@@ -153,7 +154,7 @@ UNIT = (
             stages.replace("--chunked-prefill-size 8192", "--chunked-prefill-size ${CHUNK}"),
             stages.in_file("etc/sglang/k26.env", "OMP_NUM_THREADS", "CHUNK=8192\nOMP_NUM_THREADS"),
         ),
-        alone=True,
+        places=("chunk",),
     ),
     Oddity(
         "options-of-python",
@@ -166,30 +167,29 @@ UNIT = (
         "behind-env",
         "the engine is started by env, with a variable",
         before=command.behind("/usr/bin/env OMP_NUM_THREADS=8 "),
-        alone=True,
+        places=("command",),
     ),
     Oddity(
         "behind-nice",
         "the engine is started by nice",
         before=command.behind("/usr/bin/nice -n 1 "),
-        alone=True,
+        places=("command",),
     ),
     Oddity(
         "behind-a-shell",
         "the engine is started by a shell, which gives way to it",
         before=command.in_shell("exec "),
-        alone=True,
+        places=("command",),
     ),
     Oddity(
         "below-a-shell",
         "the engine is the child of a shell, which is the main process",
         before=command.in_shell(": once; "),
-        alone=True,
+        places=("command",),
     ),
     Oddity(
         "blanks-in-paths",
         "blanks, quotation marks and letters that are not ASCII in the model's path",
         before=command.model_moved("Kimi K2.6 (n\u00fctzlich), \u201efp4\u201c"),
-        alone=True,
     ),
 )
