@@ -32,11 +32,13 @@ class Trials:
     Attributes:
         seed: Of all prompts of this run: other ones than those of any run before, which may still be cached.
         visited: Trials by cell of the draft tree, in the order of the visits.
+        reference: The trial of the unit without speculation, once it was asked.
     """
 
     run: HostRun
     seed: int = field(default_factory=lambda: secrets.randbelow(10**6))
     visited: dict[str, Trial] = field(default_factory=dict)
+    reference: Trial | None = None
     _latest: tuple[Service, Trial] | None = None
 
     def now(self) -> Trial:
@@ -100,14 +102,46 @@ class Trials:
             self.visited[cell] = trial
         return judge(self.visited[cell])
 
+    def without_speculation(self, budgets: Budgets) -> Judgement:
+        """The running process against the same unit without speculation."""
+        argv = self.run.chain.heard["process_argv"]
+        begins = self.run.dialect.scoring().speculative_flags
+        told = argv.value.values if isinstance(argv, Value) else {}
+        flags = sorted({each.partition(".")[0] for each in told if begins and each.startswith(begins)})
+        if untold := tree_budget.untold(self.run.allowed):
+            return untold
+        if not flags:
+            return tree_budget.no_speculation(known=bool(begins))
+        running = self.now()
+        running.ask_all()
+        budgets.at = budgets.changed = None
+        changed = budgets.changing.apply(dict.fromkeys(flags, None))
+        if not changed.restart.ready:
+            return tree_budget.unready("none", changed) or tree_budget.nothing()
+        reference = self.now()
+        reference.ask_all()
+        if reference.drafted:
+            return tree_budget.still_speculates(flags)
+        self.reference = reference
+        return self._compared(running, reference, "without speculation")
+
+    @staticmethod
+    def _compared(mine: Trial, other: Trial, than: str) -> Judgement:
+        return tree_text.same_tokens(
+            [mine.alone, mine.together, mine.at_edges],
+            [other.alone, other.together, other.at_edges],
+            than,
+            other.grounds,
+        )
+
     def same_tokens(self, cell: str) -> Judgement:
-        """The cell against the first one that was visited."""
+        """The cell against the unit without speculation, else against the first one that was visited."""
         first = next(iter(self.visited))
-        mine, theirs = self.visited[cell], self.visited[first]
+        if self.reference is not None:
+            return self._compared(self.visited[cell], self.reference, "without speculation")
         if cell == first:
             return passed(f"budget {cell} is the first one: the others are compared with it")
-        found = tree_text.same_tokens(mine.alone, theirs.alone, first, mine.grounds)
-        return found or passed(f"budget {cell} says the same as budget {first}, ties apart")
+        return self._compared(self.visited[cell], self.visited[first], f"with budget {first}")
 
     def acceptance(self, cell: str) -> Judgement:
         """Within what the tree allows, like a real drafter's, and no less than that of smaller trees."""

@@ -96,6 +96,11 @@ def test_temperature_one_samples_as_the_target_would(trial: Trial) -> Judgement:
 PER_BUDGET = TOKENS["alone"] + TOKENS["together"] + TOKENS["edges"] + 80
 
 
+@check("tree.reference", level="reconfigure", restarts=1, requests=140, tokens=2 * PER_BUDGET)
+def test_the_unit_without_speculation_says_the_same(trials: Trials, budgets: Budgets) -> Judgement:
+    return trials.without_speculation(budgets)
+
+
 @check(
     "tree.lossless_per_budget", level="reconfigure", per="budget", restarts=1, requests=70, tokens=PER_BUDGET
 )

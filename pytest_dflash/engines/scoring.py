@@ -115,6 +115,9 @@ class Drafting:
 class Scoring(Protocol):
     """One engine's spelling."""
 
+    speculative_flags: tuple[str, ...]
+    """How the flags begin without which the engine does not speculate; () where that is not known."""
+
     repeated_prompt_last: str
     """Why a prompt that was sent before must come last: a known crash; "" where none is known."""
 

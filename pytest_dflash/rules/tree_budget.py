@@ -43,3 +43,20 @@ def unready(cell: str, changed: Changed) -> Judgement | None:
             remedy=wrong[0].remedy,
         )
     return None
+
+
+def no_speculation(*, known: bool) -> Judgement:
+    """There is nothing to take out for a reference."""
+    return not_applicable(
+        "the process was started without any flag of speculation"
+        if known
+        else "which flags make this engine speculate is not known"
+    )
+
+
+def still_speculates(flags: list[str]) -> Judgement:
+    """The reference is none."""
+    return unproven(
+        f"without {', '.join(flags)} the engine still tells verify steps, so it is no reference",
+        remedy="look for switches in the environment of the process (SGLANG_…) and in its --config file",
+    )

@@ -57,21 +57,58 @@ def cache_consistent(part: Part, grounds: Grounds) -> Judgement:
     return passed(f"{by_target.summary}; {hit}", expected=0, observed=0, measures=by_target.measures)
 
 
-def same_tokens(part: Part, first: Part, of: str, grounds: Grounds) -> Judgement | None:
-    """Another budget says the same; None where it does, or parts at ties only."""
+def same_tokens(parts: Sequence[Part], others: Sequence[Part], than: str, grounds: Grounds) -> Judgement:
+    """Two processes answer the same prompts alike, but where the target was undecided.
+
+    Args:
+        parts: Of the process that is judged.
+        others: The same of the one that it is compared with.
+        than: How that one runs: "without speculation".
+        grounds: Of the other one.
+    """
     within = tolerance(grounds)
-    scores = {line.label: line.scored for line in first.lines}
-    for mine, theirs in zip(part.said, first.said, strict=True):
-        apart = parting(mine.label, _tokens(theirs), _tokens(mine), scores.get(theirs.label, ()))
-        if apart and apart.apart is not None and apart.apart > within:
+    mine, theirs = ([each for part in each_ for each in part.said] for each_ in (parts, others))
+    scores = {line.label: line.scored for part in others for line in part.lines}
+    ties: list[Parting] = []
+    unknown: list[Parting] = []
+    compared = 0
+    for one, other in zip(mine, theirs, strict=True):
+        left, right = _tokens(other), _tokens(one)
+        apart = parting(one.label, left, right, scores.get(other.label, ()))
+        if apart is None:
+            compared += min(len(left), len(right))
+            if not left and one.spoken.text != other.spoken.text:
+                unknown.append(Parting(one.label, 0, None, None, None))
+            continue
+        compared += apart.index + 1
+        if apart.apart is None:
+            unknown.append(apart)
+        elif apart.apart <= within:
+            ties.append(apart)
+        else:
             return failed(
-                f"'{mine.label}' is answered otherwise than with budget {of}: {parted(apart)}",
+                f"'{one.label}' is answered otherwise than {than}: {parted(apart)}; noise explains {within:.3g}",
                 expected=apart.left,
                 observed=apart.right,
-                cause="the tree's size changes what the target sees",
-                remedy="read tree.lossless_per_budget: it tells which of the two budgets is wrong",
+                cause="verification does not see what the target would, at this budget or at the other one",
+                remedy="read tree.lossless: it tells which of the two is wrong",
+                measures={"tokens": float(compared), "tolerance_nats": within},
             )
-    return None
+    measures = {"answers": float(len(mine)), "tokens": float(compared), "ties": float(len(ties))}
+    if unknown or not mine:
+        first = f", first '{unknown[0].label}'" if unknown else ""
+        return unproven(
+            f"{len(unknown)} of {len(mine)} answers are other ones than {than}{first}, and nobody tells how near the "
+            f"tokens were; {grounds.choice}",
+            measures=measures,
+        )
+    return passed(
+        f"{len(mine)} answers are the same as {than}: {compared} tokens"
+        + (f", {len(ties)} of them parting at a tie" if ties else ""),
+        expected=0,
+        observed=0,
+        measures=measures,
+    )
 
 
 def parted(apart: Parting) -> str:
