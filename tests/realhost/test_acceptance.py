@@ -42,7 +42,12 @@ bind = "127.0.0.1"
 
 
 def run(
-    service: Service, folder: Path, *options: str, user: str = "root", ready: float = 120
+    service: Service,
+    folder: Path,
+    *options: str,
+    user: str = "root",
+    ready: float = 120,
+    within_s: float = 400,
 ) -> dict[str, Any]:
     """findings.json of a run against the service's host, as a user runs it."""
     folder.mkdir(exist_ok=True)

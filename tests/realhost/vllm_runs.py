@@ -36,11 +36,13 @@ bind = "127.0.0.1"
 """
 
 
-def accepted(service: Service, folder: Path, *options: str, profile: str = PROFILE) -> dict[str, Any]:
+def accepted(
+    service: Service, folder: Path, *options: str, profile: str = PROFILE, within_s: float = 400
+) -> dict[str, Any]:
     """findings.json of a run with this profile, or with another one."""
     folder.mkdir(exist_ok=True)
     (folder / "dflash.toml").write_text(profile)
-    return run(service, folder, *options)
+    return run(service, folder, *options, within_s=within_s)
 
 
 def flag(document: dict[str, Any], name: str) -> dict[str, Any]:
