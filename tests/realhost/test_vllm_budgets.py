@@ -10,6 +10,7 @@ from tests.realhost.services import Service
 from tests.realhost.vllm_runs import BUDGET, PROFILE, accepted
 
 BUDGETS = ("1", "3", "5", "8")  # the last is beyond the 7 that its draft was trained for, and runs
+ASKED = "test_lifecycle or lossless_per_budget or same_tokens or acceptance_per_budget"
 STATE = """
 systemctl show -p ActiveState -p DropInPaths -p NeedDaemonReload -p ExecStart vllm-dflash.service | sed 's/start_time.*//'
 tr '\\0' ' ' </proc/$(systemctl show -P MainPID vllm-dflash.service)/cmdline
@@ -29,8 +30,8 @@ def visited(vllm_host: Service, tmp_path_factory: pytest.TempPathFactory) -> dic
     tree = f"[tree]\nbudgets = [{', '.join(BUDGETS)}]\n[lifecycle]\nstays_up_s = 1\nlease_s = 600\n"
     before = state(vllm_host)
     document = accepted(
-        vllm_host, tmp_path_factory.mktemp("budgets"), "-k", "test_lifecycle or lossless_per_budget or same_tokens or acceptance_per_budget", "--dflash-drained",
-        "--dflash-allow=load,reconfigure", profile=PROFILE + tree,
+        vllm_host, tmp_path_factory.mktemp("budgets"), "-k", ASKED, "--dflash-drained",
+        "--dflash-allow=load,reconfigure", profile=PROFILE + tree, within_s=1800,
     )  # fmt: skip
     return document | {"before": before, "after": state(vllm_host)}
 
