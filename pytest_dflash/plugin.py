@@ -111,7 +111,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         metavar="NAME",
         default=[],
-        help="Rehearsal only: the stand-in host has this fault; repeatable. 'list' prints them all",
+        help="Rehearsal only: the stand-in host has this fault; repeatable. 'list' prints them all. Also takes the\n"
+        "odd but healthy hosts of docs/faults.md",
     )
     add(
         "--dflash-ready-timeout",
