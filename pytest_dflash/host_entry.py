@@ -32,6 +32,8 @@ def document(run: HostRun, identity: Identity | None) -> dict[str, Any]:
     """The host's entry in findings.json."""
     connection = run.collector.connection if "collector" in run.__dict__ else None
     controller = _controller(run)
+    settled = run.__dict__.get("_settled") or run.before
+    seen = portrait(settled[0]) if isinstance(settled, tuple) else {}
     return {
         "name": run.name,
         "unit": run.profile.service.unit,
@@ -39,7 +41,8 @@ def document(run: HostRun, identity: Identity | None) -> dict[str, Any]:
         "invocation_id": identity.invocation_id if identity else None,
         "main_pid": identity.main_pid if identity else None,
         "engine": run.profile.service.engine,
-        "engine_version": run.__dict__.get("version"),
+        "engine_version": run.__dict__.get("version")
+        or seen.get("stack", {}).get(run.profile.service.engine),
         "commands": connection.commands if connection else 0,
         "connections": connection.connections if connection else 0,
         "changed": bool(controller and controller.changed),
@@ -51,7 +54,7 @@ def document(run: HostRun, identity: Identity | None) -> dict[str, Any]:
             for w in run.profile.waivers
             if w.host is None or fnmatchcase(run.name, w.host)
         ],
-    } | (portrait(settled[0]) if isinstance(settled := run.__dict__.get("_settled"), tuple) else {})
+    } | seen
 
 
 def _left(controller: Controller | None) -> list[str]:

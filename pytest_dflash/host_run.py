@@ -95,6 +95,7 @@ class HostRun:
     unreachable: bool = False
     quiet_until: float = 0.0
     known: Identity | None = None
+    before: Any = None
     answers: dict[Probe[Any], Reading[Any]] = field(default_factory=dict)
 
     @property
@@ -188,7 +189,8 @@ class HostRun:
         return Changing(self.controller, prove, lambda: self.version)
 
     def renew(self) -> None:
-        """Forgets what was read of a process that is no more."""
+        """Forgets what was read of a process that is no more, but for the reports."""
+        self.before = self.__dict__.get("_settled", self.before)
         for name in RENEWED:
             self.__dict__.pop(name, None)
 
