@@ -93,6 +93,8 @@ def explained(entry: Entry) -> str:
         lines += ["faults  that it must notice; each can be staged:"]
         lines += [f"        --dflash-fault={fault.name}: {fault.title}" for fault in entry.faults]
     needs = f" --dflash-allow={entry.level}" if entry.level in ("restart", "reconfigure") else ""
+    if (area, entry.level) == ("tree", "reconfigure"):  # each budget is asked sustained requests
+        needs = " --dflash-allow=load,reconfigure"
     staged = f" --dflash-fault={entry.faults[0].name}" if entry.faults else ""
     lines += ["", f"next: pytest --host=rehearsal suites/ -k {entry.name}{needs}{staged}"]
     return "\n".join(lines)
