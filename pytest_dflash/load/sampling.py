@@ -28,7 +28,7 @@ class HostSample:
 
     Attributes:
         at_s: When it was asked for. cost_s: until it was answered, the way there and back included.
-        in_flight: Our requests that were in flight, the smaller number of before and after: 0 is an idle look.
+        in_flight: Our requests that were in flight in these seconds, at most: 0 is an idle look.
         identity: Which process served then.
     """
 

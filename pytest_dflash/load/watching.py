@@ -113,15 +113,14 @@ class Watch:
 
     def _sample(self) -> float | None:
         """One look; its cost, or None where the host cannot be asked any more."""
-        begun, ours = clock(), self._ours[-1]
+        begun = clock()
         try:
             transcript = self.sample()
         except DflashError as error:
             self._unheard(str(error))
             return None
         cost = clock() - begun
-        in_flight = min(ours, self._ours[-1])
-        self.samples.append(sample_of(transcript, at_s=begun, cost_s=cost, in_flight=in_flight))
+        self.samples.append(sample_of(transcript, at_s=begun, cost_s=cost, in_flight=max(self._ours)))
         return cost
 
     def _unheard(self, why: str) -> None:

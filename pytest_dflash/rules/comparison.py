@@ -157,7 +157,8 @@ def _row(
 
 def _unlike(found: Measurement, then: Earlier, now: Identity) -> str:
     """Why the two are not about the same; "" where they are, as far as both tell."""
-    finding = then.of(TOTAL.name, found.load.name)
+    names = [*(measure.name for measure in MEASURES), ACCEPTANCE]
+    finding = next((each for name in names if (each := then.of(name, found.load.name)) is not None), None)
     if finding is None:
         return f"it has no load {found.load.name!r}"
     measures, series = finding.get("measures"), finding.get("series")
