@@ -238,7 +238,14 @@ PEERS: tuple[Peer, ...] = (
         lambda work: ["-m", "sglang.benchmark.serving", *_sglang_line(work)],
         _read_sglang,
     ),
-    Peer("aiperf", _in("aiperf", "aiperf"), _aiperf_line, _read_aiperf),
+    Peer(
+        "aiperf",
+        _in("aiperf", "aiperf"),
+        _aiperf_line,
+        _read_aiperf,
+        # Offline it takes a folder for a name at the hub.
+        {"HF_HUB_OFFLINE": "", "TRANSFORMERS_OFFLINE": ""},
+    ),
     Peer("guidellm", _in("guidellm", "guidellm"), _guidellm_line, _read_guidellm),
     Peer("inference-perf", _in("inference-perf", "inference-perf"), _infperf_line, _read_infperf),
 )
