@@ -46,7 +46,7 @@ def named(name: str) -> Staged:
     known: Mapping[str, Staged] = {**STAGED, **OWN}
     if name in known:
         return known[name]
-    close = difflib.get_close_matches(name, known, 3, 0.5)
+    close = difflib.get_close_matches(name, known, 3, 0.7)
     hint = f" did you mean {' or '.join(close)}?" if close else ""
     raise UnknownFault(
         f"--dflash-fault={name}: there is no such fault;{hint} `--dflash-fault=list` prints all of them"
