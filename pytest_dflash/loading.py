@@ -93,15 +93,6 @@ def told_settings(run: HostRun) -> Mapping[str, Json]:
     return settings
 
 
-def prefix_cache_set(run: HostRun) -> bool | None:
-    """Whether the engine is set to keep prompts that it has read; None where nothing tells."""
-    settings = {**run.chain.context, **told_settings(run)}
-    off, on = settings.get("disable-radix-cache"), settings.get("enable-prefix-caching")
-    if isinstance(off, bool):
-        return not off
-    return on if isinstance(on, bool) else None
-
-
 def context_limit(run: HostRun) -> int | None:
     """The longest context that the engine takes, by its own account."""
     limit: int | None = run.dialect.scoring().bounds(told_settings(run)).context

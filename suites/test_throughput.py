@@ -9,7 +9,7 @@ from pytest_dflash.load import floors
 from pytest_dflash.load.long_prompts import NEW_TOKENS, REQUESTS, LongPrompts, lengths_of
 from pytest_dflash.load.measuring import Loads
 from pytest_dflash.load.self_test import best_of
-from pytest_dflash.loading import compared, decode_lines, prefix_cache_set
+from pytest_dflash.loading import compared, decode_lines
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.rules import graphs, instrument, throughput, under_load
 from pytest_dflash.rules import long_prompts as longer
@@ -81,19 +81,14 @@ def test_decode_runs_as_cuda_graphs(loads: Loads, host_run: HostRun, profile: Pr
 
 @check("throughput.context", level="load", requests=3 * (REQUESTS + 2), tokens=3 * REQUESTS * NEW_TOKENS)
 def test_long_prompts_keep_acceptance_and_step_time(long_prompts: LongPrompts, profile: Profile) -> Judgement:
-    lengths = lengths_of(profile.context, profile.window.tokens, long_prompts.limit)
+    lengths = lengths_of(profile.context, long_prompts.limit)
     points = long_prompts.points(lengths) if len(lengths) > 1 else ()
     return longer.context(points, profile.context, profile.window.tokens)
 
 
 @check("throughput.prefix_cache", level="load", requests=10, tokens=80)
-def test_a_prompt_that_was_read_is_not_read_again(
-    long_prompts: LongPrompts, host_run: HostRun, profile: Profile
-) -> Judgement:
+def test_a_prompt_that_was_read_is_not_read_again(long_prompts: LongPrompts, profile: Profile) -> Judgement:
     wanted = profile.context.prefix_cache
-    wanted = prefix_cache_set(host_run) if wanted is None else wanted
     if wanted is None:
-        return not_applicable(
-            "the engine does not tell whether it has a prefix cache: say so in [context] prefix_cache"
-        )
+        return not_applicable("whether prompts are to be kept is not said: [context] prefix_cache")
     return longer.prefix_cache(long_prompts.reuse(), on=wanted)

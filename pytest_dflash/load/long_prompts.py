@@ -157,14 +157,9 @@ class LongPrompts:
         return runner.run(self.door(), plan, decided=lambda _: True)
 
 
-def lengths_of(context: Context, window: int | None, limit: int | None) -> tuple[int, ...]:
-    """Which lengths are asked for: the profile's, else half the window, the window, and far beyond as far as it fits."""
-    wanted = context.lengths or ((window // 2, window, 4 * window) if window else ())
-    if limit is None:
-        return tuple(wanted)
-    return tuple(
-        sorted({min(length, limit - ROOM) for length in wanted if length < limit or context.lengths == ()})
-    )
+def lengths_of(context: Context, limit: int | None) -> tuple[int, ...]:
+    """Which of the profile's lengths are asked for: those that leave room for an answer."""
+    return tuple(each for each in context.lengths if limit is None or each <= limit - ROOM)
 
 
 def _mean_prompt(requests: Sequence[RequestRecord]) -> float:

@@ -151,13 +151,13 @@ class Throughput(Table):
 
 
 class Context(Table):
-    """Long prompts. Without the table: half the window, the window and four windows, where a window is expected.
+    """Long prompts. Without the table none are sent.
 
     Attributes:
         lengths: Prompt lengths in tokens, the first one is what the others are compared with.
         min_accept_length_share: Of the accept length at the first length.
         max_step_time_share: Of the time of a verify step at the first length; None: any.
-        prefix_cache: Whether the same long prompt is answered from the prefix cache. None: as the engine is set.
+        prefix_cache: Whether the same long prompt is answered from the prefix cache. None: either.
     """
 
     lengths: Annotated[tuple[Count, ...], as_tuple] = ()

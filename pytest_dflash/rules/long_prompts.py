@@ -23,7 +23,7 @@ def context(points: Sequence[Point], expected: Context, window: int | None) -> J
     """Acceptance and step time at every length, against those at the first one."""
     if len(points) < 2:
         return not_applicable(
-            "no two prompt lengths are to be compared: [context] lengths names none, and no window is expected"
+            "no two prompt lengths are to be compared: name them in [context] lengths, below, at and far beyond the window"
         )
     measures, series = _measures(points), _series(points, window)
     complaints = [f"{each.asked_tokens}: {each.failed[0]}" for each in points if each.failed]

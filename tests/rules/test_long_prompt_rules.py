@@ -84,16 +84,16 @@ def test_a_prompt_that_was_read_is_not_read_again(found: Reuse, on: bool, outcom
 
 
 @pytest.mark.parametrize(
-    "wanted, window, limit, lengths",
+    "wanted, limit, lengths",
     [
-        ((), 2048, None, (1024, 2048, 8192)),
-        ((), 2048, 4096, (1024, 2048, 3936)),
-        ((), None, 4096, ()),
-        ((512, 2560), 2048, 4096, (512, 2560)),
-        ((512, 9000), 2048, 4096, (512,)),
+        ((), 4096, ()),
+        ((512, 2560), 4096, (512, 2560)),
+        ((512, 2560), None, (512, 2560)),
+        ((512, 9000), 4096, (512,)),
+        ((512, 4000), 4096, (512,)),
     ],
 )
-def test_lengths_are_the_profiles_or_those_around_the_window(
-    wanted: tuple[int, ...], window: int | None, limit: int | None, lengths: tuple[int, ...]
+def test_lengths_are_the_profiles_as_far_as_the_engine_takes_them(
+    wanted: tuple[int, ...], limit: int | None, lengths: tuple[int, ...]
 ) -> None:
-    assert lengths_of(Context(lengths=wanted), window, limit) == lengths
+    assert lengths_of(Context(lengths=wanted), limit) == lengths
