@@ -84,10 +84,10 @@ def tainted(measure: Measure, decision: Decision, found: Measurement) -> str:
             return "chunks come in bursts, so that their times are not those of the tokens"
     if met:
         return found.from_cache if measure in (TOTAL, TTFT) else ""
-    if found.result.bottleneck and not _missed_anyway(measure, decision, found):
-        return found.result.bottleneck
     if found.beside.foreign:
         return f"{FOREIGN}: requests that are not ours: {found.beside.foreign[0]}"
+    if found.result.bottleneck and not _missed_anyway(measure, decision, found):
+        return found.result.bottleneck
     return ""
 
 
