@@ -135,7 +135,7 @@ def test_a_failing_test_that_is_no_check_rejects(project: Project) -> None:
     project.pytester.makepyfile(test_other="def test_other():\n    assert False\n")
     run = project.run()
     assert (run.code, run.verdict) == (1, "reject")
-    assert "a test that is no check, or the collection of one: see above" in run.out
+    assert "a test that is no check, or the collection of one; pytest tells which" in run.out
 
 
 def test_a_failing_test_that_is_no_check_does_not_hide_that_a_host_is_unreachable(project: Project) -> None:
