@@ -19,6 +19,7 @@ EVERY_CARD = (
     "gpu.mig",
     "gpu.foreign_processes",
     "stack.compute_capability",
+    "stack.built_for_gpus",
     "host.shared_memory",
 )
 """All that only nvidia-smi tells."""
