@@ -18,7 +18,7 @@ from pytest_dflash.errors import HostUnreachable, NotPutBack, Refused
 from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.reading import Reading
-from pytest_dflash.lifecycle import dropin, fingerprint, lease
+from pytest_dflash.lifecycle import dropin, fingerprint, lease, lock
 from pytest_dflash.lifecycle.fingerprint import rebooted
 from pytest_dflash.lifecycle.flagline import Changes, loaded_command, rewritten
 from pytest_dflash.lifecycle.hold import STOP_S, Hold, said
@@ -312,6 +312,8 @@ class Controller:
         begun = self.clock()
         reply = self._held.step(step, script, STOP_S)
         told = dict(line.split("=", 1) for line in reply.text.splitlines() if "=" in line)
+        if script is lease.RESTART and reply.rc == lock.NO_SPACE:
+            raise self._held.came_first()
         if reply.rc and "after" not in told:
             raise NotPutBack(f"`{step}` failed: {said(reply)}")
         self.tell(f"{self.unit}: {waiting}")

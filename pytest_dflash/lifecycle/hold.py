@@ -89,8 +89,12 @@ class Hold:
             Refused: It was too late, and is from then on.
         """
         if self.lost or not self.renew():
-            self.lost = True
-            raise Refused(f"the lease on {self.unit} ran out before it was renewed; the host was put back")
+            raise self.came_first()
+
+    def came_first(self) -> Refused:
+        """What is to be raised where the lease ran out first; it is kept."""
+        self.lost = True
+        return Refused(f"the lease on {self.unit} ran out before it was renewed; the host was put back")
 
     def renew(self) -> bool:
         """The same; False where it was too late."""

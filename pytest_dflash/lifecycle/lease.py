@@ -60,6 +60,8 @@ if [ "$(invocation)" != "$(cat "$STATE/before")" ]; then
     start_anew || { echo "$UNIT could not be restarted"; exit 1; }
 fi
 rm -rf "$STATE"
+rmdir "${STATE%/*}" 2>/dev/null
+exit 0
 """
 """Sleeps, then: drop-in away, reload, restart where the unit's present process was started with the change."""
 
