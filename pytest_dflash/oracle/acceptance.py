@@ -28,7 +28,9 @@ SHORT, LONG = 300, 1000
 BRIEF, LASTING = 60, 250
 """So are answers of at most so many tokens, and of at least so many."""
 LOST = 0.6
-"""So little of the accept length is left, with certainty, where it decays."""
+"""So little of the accept length is left behind long prompts, with certainty, where it decays: of few steps."""
+FADED, SURE_OF_MANY = 0.7, 3.0
+"""The same of long answers, which have many steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,22 +119,24 @@ class Decay:
 
 def decay_by_prompt(several: Sequence[Drafted]) -> Decay | None:
     """Behind short and behind long prompts; None where either was not asked, or too few steps were."""
-    return _decay([e for e in several if e.context <= SHORT], [e for e in several if e.context >= LONG])
+    near, far = [e for e in several if e.context <= SHORT], [e for e in several if e.context >= LONG]
+    return _decay(near, far, LOST, SURE)
 
 
 def decay_by_answer(several: Sequence[Drafted]) -> Decay | None:
     """In short and in long answers, behind short prompts."""
     single = [e for e in several if e.answers == 1 and e.context <= SHORT]
-    return _decay([e for e in single if e.tokens <= BRIEF], [e for e in single if e.tokens >= LASTING])
+    near, far = [e for e in single if e.tokens <= BRIEF], [e for e in single if e.tokens >= LASTING]
+    return _decay(near, far, FADED, SURE_OF_MANY)
 
 
-def _decay(near: Sequence[Drafted], far: Sequence[Drafted]) -> Decay | None:
+def _decay(near: Sequence[Drafted], far: Sequence[Drafted], lost: float, sure: float) -> Decay | None:
     one, other = together(near), together(far)
     if one is None or other is None or min(one.steps, other.steps) < STEPS / 4:
         return None
     ratio = other.per_step / one.per_step
     unsure = math.hypot(error(one) / one.per_step, error(other) / other.per_step)
-    return Decay(one.per_step, other.per_step, ratio * (1 + SURE * unsure) < LOST)
+    return Decay(one.per_step, other.per_step, ratio * (1 + sure * unsure) < lost)
 
 
 def falls(smaller: Drafted, larger: Drafted) -> bool:
