@@ -19,17 +19,6 @@ from pytest_dflash.profile.schema import Profile
 from pytest_dflash.report.page import render
 
 SAMPLE = Path(__file__).parents[1] / "docs" / "sample.json"
-OPTIONAL = ("tree.md", "throughput.md")
-"""Pages that are put into the navigation as soon as they are there."""
-
-
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Puts pages into the navigation that were written meanwhile."""
-    for name in OPTIONAL:
-        if (Path(config.docs_dir) / name).exists():
-            section = next(each["How it measures"] for each in config.nav or [] if "How it measures" in each)
-            section.append(name)
-    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
