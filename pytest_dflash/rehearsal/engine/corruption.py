@@ -32,6 +32,7 @@ CORRUPTIONS: Mapping[str, type[Healthy]] = {
     "acceptance-collapsed": wrong_acceptance.AcceptanceCollapsed,
     "acceptance-at-first-only": wrong_acceptance.AcceptanceAtFirstOnly,
     "acceptance-decays-with-context": wrong_acceptance.AcceptanceDecaysWithContext,
+    "blind-past-window": wrong_acceptance.BlindPastWindow,
     "near-tie-noise": wrong_acceptance.NearTieNoise,
     "grammar-broken-at-concurrency": wrong_acceptance.GrammarBrokenAtConcurrency,
 }

@@ -114,6 +114,15 @@ class AcceptanceDecaysWithContext(AcceptanceCollapsed):
         return super().guesses(guesses, moment) if self.random.random() < said / BLIND_AFTER else guesses
 
 
+class BlindPastWindow(AcceptanceCollapsed):
+    """Once a text is longer than the draft looks back, the draft guesses blindly."""
+
+    def guesses(self, guesses: Floats, moment: Moment) -> Floats:
+        """Blind where the beginning of the text has left the window."""
+        past = moment.window is not None and len(moment.sequence.text) > moment.window
+        return super().guesses(guesses, moment) if past else guesses
+
+
 class NearTieNoise(Healthy):
     """No fault: rounding that differs from run to run, as on real cards."""
 

@@ -155,7 +155,7 @@ THROUGHPUT = (
         layer="speculation",
         severity="silent-slow",
         says="the accept length falls",
-        before=stages.switch(corruptions=["acceptance-decays-with-context"]),
+        before=stages.switch(corruptions=["blind-past-window"]),
     ),
     Fault(
         "no-graphs-when-many",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ HEARD: dict[str, tuple[tuple[Shape, ...], tuple[Shape, ...]]] = {
     "constant-acceptance": (ALWAYS, ()),
 }
 LOSSLESS = ("acceptance-collapsed", "acceptance-at-first-only", "acceptance-decays-with-context", "sampling-ignored",
-            "grammar-broken-at-concurrency", "corrupt-on-cache-hit")  # fmt: skip
+            "blind-past-window", "grammar-broken-at-concurrency", "corrupt-on-cache-hit")  # fmt: skip
 
 
 def truth(say: Speak) -> list[list[int]]:
@@ -139,6 +140,14 @@ def test_acceptance_decays_along_an_answer(say: Speak) -> None:
     short, long = (say(PROMPTS, limit, decoder=decoder, ignore_eos=True) for limit in (30, 400))
 
     assert np.mean([*map(accept_length, short)]) > 1.5 * np.mean([*map(accept_length, long)])
+
+
+def test_a_draft_goes_blind_only_past_its_window(say: Speak) -> None:
+    blind = corruption.of(["blind-past-window"])
+    wide, narrow = (
+        say(PROMPTS, LIMIT, decoder=Decoder(replace(TREE, window=window), blind)) for window in (4000, 8)
+    )
+    assert min(map(accept_length, wide)) > 2 * max(map(accept_length, narrow))
 
 
 def test_constant_acceptance_has_one_length(say: Speak) -> None:
