@@ -25,7 +25,7 @@ NOTHING = 1.05
 """An accept length below this: nothing is accepted."""
 SHORT, LONG = 300, 1000
 """Contexts up to this many tokens, and from so many on, are compared."""
-BRIEF, LASTING = 60, 250
+BRIEF, LASTING = 80, 250
 """So are answers of at most so many tokens, and of at least so many."""
 LOST = 0.6
 """So little of the accept length is left behind long prompts, with certainty, where it decays: of few steps."""
