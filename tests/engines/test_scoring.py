@@ -65,7 +65,12 @@ def test_the_logprobs_of_sglang_are_those_of_the_last_positions() -> None:
 
 
 def test_what_sglang_says_of_its_verify_steps_is_read_in_old_and_new_words() -> None:
-    meta: dict[str, Any] = {"completion_tokens": 4, "prompt_tokens": 3, "cached_tokens": 2, "spec_verify_ct": 2}
+    meta: dict[str, Any] = {
+        "completion_tokens": 4,
+        "prompt_tokens": 3,
+        "cached_tokens": 2,
+        "spec_verify_ct": 2,
+    }
     for name in ("spec_correct_drafts_histogram", "spec_accept_histogram"):
         document: Any = {"text": "x", "output_ids": [1, 2, 3, 4], "meta_info": {**meta, name: [1, 0, 1]}}
         found = SGLANG.spoken(document)
