@@ -34,8 +34,8 @@ BUDGET_S, FIRST_S, LEAST_S = 9.0, 6.0, 3.0
 seconds, and no longer."""
 LINES = 15
 WIDTH = 200
-NOBODY = "-.mount"
-"""A unit that every host has and that has no process: asked in the name of none."""
+NOBODY = "systemd-journald.service"
+"""A unit that every host has: asked in its name where no engine's unit is known."""
 WRONG, UNREACHED = 1, 11
 
 
