@@ -19,7 +19,7 @@ COMPLETIONS = "/v1/completions"
 class TextScoring:
     """`/v1/completions`."""
 
-    speculative_flags = ()
+    speculative_flags: tuple[str, ...] = ()
     repeated_prompt_last = ""
 
     def withheld(self, version: str | None, settings: Mapping[str, Json]) -> str:  # noqa: ARG002 - the seam's

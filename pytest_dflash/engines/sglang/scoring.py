@@ -37,7 +37,7 @@ _SAMPLE = re.compile(r"^sglang:(?P<name>\w+?)(?:_total)?(?:\{[^}\n]*\})? (?P<val
 class SGLangScoring:
     """`/generate` and `/tokenize`."""
 
-    speculative_flags = ("speculative-",)
+    speculative_flags: tuple[str, ...] = ("speculative-",)
     repeated_prompt_last = (
         "SGLang with DFLASH has crashed on the second request with the same prompt (sglang#28528)"
     )

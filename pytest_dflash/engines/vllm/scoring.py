@@ -28,7 +28,7 @@ which 0.32 refuses beside speculation."""
 class VLLMScoring:
     """`/v1/completions` and `/tokenize`."""
 
-    speculative_flags = ("speculative-config",)
+    speculative_flags: tuple[str, ...] = ("speculative-config",)
     repeated_prompt_last = ""
 
     def withheld(self, version: str | None, settings: Mapping[str, Json]) -> str:  # noqa: ARG002 - the seam's
