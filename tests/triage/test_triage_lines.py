@@ -6,6 +6,7 @@ from pytest_dflash import triage
 from pytest_dflash.facts.reading import Silent, Value
 from pytest_dflash.facts.services import ServiceUnit
 from pytest_dflash.findings import Evidence, failed
+from pytest_dflash.profile.schema import Service
 from pytest_dflash.rules.diagnosis import Suspicion
 
 SGLANG = ("python", "-m", "sglang.launch_server", "--model-path", "m")
@@ -55,3 +56,7 @@ def test_a_healthy_host_is_told_what_was_looked_at() -> None:
 
 def test_a_line_is_short_enough_to_be_read() -> None:
     assert max(map(len, triage.told(["h" * 1000], [suspicion(0)], "x"))) == triage.WIDTH
+
+
+def test_a_host_without_an_engine_is_asked_in_the_name_of_a_unit_that_a_profile_may_name() -> None:
+    assert Service(unit=triage.NOBODY, engine="sglang").unit == triage.NOBODY
