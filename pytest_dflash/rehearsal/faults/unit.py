@@ -45,7 +45,7 @@ UNIT = (
         "the window was put into the unit file, without daemon-reload and restart",
         layer="systemd",
         severity="silent-wrong",
-        says="daemon-reload",
+        says="only on disk: --speculative-draft-window-size 2048",
         before=stages.window(None),
         after=stages.window(layout.WINDOW),
     ),
