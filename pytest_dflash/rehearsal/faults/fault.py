@@ -54,6 +54,7 @@ class Fault:
         after: Done once the unit has settled.
         settled_by: The line of the log by which it has; "" where no start is to be waited for.
         expects: What the profile expects differently of this host, as `KEY=VALUE`.
+        may: Checks that may notice too, since the fault shows there by chance.
     """
 
     name: str
@@ -68,3 +69,4 @@ class Fault:
     after: Stage = nothing
     settled_by: str = SERVING
     expects: tuple[str, ...] = ()
+    may: tuple[str, ...] = ()
