@@ -5,10 +5,18 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 from pytest_dflash.lifecycle.patience import ENDING, ending_in_order, patient
+
+
+@pytest.fixture(autouse=True)
+def _not_by_nohup() -> Iterator[None]:
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize("number", ENDING, ids=lambda each: each.name)

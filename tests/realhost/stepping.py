@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from pytest_dflash.lifecycle.controller import Controller
 
 AT_STEP: dict[str, str] = json.loads(os.environ.get("DFLASH_AT_STEP", "{}"))
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may have been started by nohup
 _made = Controller.__init__
 
 
