@@ -73,7 +73,7 @@ class Trials:
 
     @property
     def depth(self) -> int | None:
-        """The longest path of the tree without its root: no more than the budget, nor than the drafter's block has."""
+        """The longest path of the tree without its root: no more than the budget, nor than a block of the drafter has."""
         tree, dialect, chain = self.run.profile.tree, self.run.dialect, self.run.chain
         offset = dialect.budget_flag_offset if tree.budget_flag_offset is None else tree.budget_flag_offset
         name = dialect.setting(tree.budget_flag or dialect.budget_flag, self.run.version)
@@ -81,7 +81,7 @@ class Trials:
         config: Any = chain.sources.drafter_config
         told = (
             config.value.get("block_size")
-            if isinstance(config, Value) and isinstance(config.value, dict)
+            if dialect.drafts_by_block and isinstance(config, Value) and isinstance(config.value, dict)
             else None
         )
         block = _whole(told)

@@ -189,6 +189,8 @@ class Dialect(Protocol):
     budget_flag: str
     """The setting that holds the budget: the number of draft nodes, the root excluded, plus the offset."""
     budget_flag_offset: int
+    drafts_by_block: bool
+    """Whether one block of the drafter is a draft, so that no path is longer than its config's `block_size` less one."""
 
     @property
     def file_flags(self) -> Sequence[str]:

@@ -29,6 +29,7 @@ class SmallDialect:
     window_setting: str = WINDOW
     budget_flag: str = "budget"
     budget_flag_offset: int = 0
+    drafts_by_block: bool = False
     rewrites: Mapping[tuple[str, Json], Json] = field(default_factory=dict)
     in_draft: Sequence[str] = (WINDOW,)
 

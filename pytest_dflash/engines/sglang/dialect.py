@@ -39,6 +39,7 @@ class SGLang:
     window_setting = "speculative-draft-window-size"
     budget_flag = "speculative-num-draft-tokens"
     budget_flag_offset = 1
+    drafts_by_block = True
     file_flags = ("--config",)
     folder_flags = ("--speculative-draft-model-path", "--speculative-draft-model")
 

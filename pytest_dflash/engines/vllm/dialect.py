@@ -37,6 +37,7 @@ class VLLM:
     window_setting = ""
     budget_flag = "speculative-config.num_speculative_tokens"
     budget_flag_offset = 0
+    drafts_by_block = False  # asked for more than its block, the drafter is run on more masks
     file_flags = ("--config",)
     folder_flags = ("--speculative-config.model", "-sc.model", "--spec-model")
 
