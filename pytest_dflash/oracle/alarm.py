@@ -20,9 +20,9 @@ def share(cells: int) -> float:
 
 def chi_square_tail(statistic: float, freedom: int) -> float:
     """The probability of a chi-square at least this large: by its recurrence over the degrees of freedom."""
-    if freedom < 1 or statistic <= 0:
-        return 1.0
     half = statistic / 2
+    if freedom < 1 or half <= 0:  # the half of the smallest number is 0
+        return 1.0
     at = 0.5 if freedom % 2 else 1.0
     tail = math.erfc(math.sqrt(half)) if freedom % 2 else math.exp(-half)
     while at < freedom / 2:

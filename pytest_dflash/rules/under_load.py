@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import TypeVar
 
 from pytest_dflash.facts.nvidia import Gpu, throttle_reasons
-from pytest_dflash.facts.reading import Reading, Silent, Value
+from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.findings import Evidence, Json, Judgement, failed, not_applicable, passed, unproven
 from pytest_dflash.load.measurement import Measurement
 from pytest_dflash.load.sampling import HostSample
@@ -177,6 +177,8 @@ def _machine(
             measures=measures,
         )
     if not any(isinstance(sample.kernel, Value) for sample in loaded):
+        if all(isinstance(sample.gpus, Absent) for sample in loaded):
+            return not_applicable("no NVIDIA GPU whose driver could complain under load", measures=measures)
         why = next((each.kernel.why for each in loaded if isinstance(each.kernel, Silent)), "it said nothing")
         return unproven(
             f"whether the driver complained under load could not be told: {why}", measures=measures

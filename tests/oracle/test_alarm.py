@@ -24,6 +24,7 @@ from pytest_dflash.oracle.alarm import (
         (5.991464547107979, 2, 0.05),
         (7.814727903251179, 3, 0.05),
         (29.58829844507442, 10, 0.001),
+        (5e-324, 3, 1.0),
     ],
 )
 def test_the_tail_of_chi_square_is_that_of_the_tables(

@@ -114,6 +114,14 @@ def test_gpus_that_cannot_be_heard_under_load_are_unproven_and_absent_ones_are_n
     assert [each[1] for each in judged(look(Absent("no NVIDIA device")))] == [Outcome.PASS]
 
 
+def test_an_unreadable_kernel_log_matters_only_where_a_driver_could_complain() -> None:
+    unread = Silent("the kernel's journal cannot be read")
+    (machine,) = judged(replace(look(Absent("no NVIDIA device")), kernel=unread))
+    assert machine[1:] == (Outcome.NOT_APPLICABLE, "no NVIDIA GPU whose driver could complain under load")
+    *_, machine = judged(replace(look(Value(working())), kernel=unread))
+    assert machine[1] is Outcome.UNPROVEN
+
+
 def test_without_a_load_there_is_nothing_to_look_at() -> None:
     (found,) = host_under_load([], schema.Gpu())
     assert found.outcome is Outcome.NOT_APPLICABLE
