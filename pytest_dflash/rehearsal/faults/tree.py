@@ -55,7 +55,7 @@ TREE = (
         "mask-row-zero-only",
         "only the root of the tree sees the text before it",
         LOSSLESS,
-        may=("tree.acceptance_by_depth", "tree.acceptance_over_context"),  # what is not seen is hardly accepted
+        may=("tree.acceptance_by_depth", "tree.acceptance_over_context"),
     ),
     _fault("siblings-visible", "branches of the tree see each other", LOSSLESS),
     _fault(
