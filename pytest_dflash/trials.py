@@ -16,7 +16,7 @@ from pytest_dflash.endpoint.speaking import Speaker
 from pytest_dflash.endpoint.trial import Trial
 from pytest_dflash.facts.reading import Reading, Value
 from pytest_dflash.findings import Json, Judgement, passed
-from pytest_dflash.lifecycle.changing import Budgets, cells
+from pytest_dflash.lifecycle.changing import Budgets, budget_flag, cells
 from pytest_dflash.oracle import acceptance
 from pytest_dflash.oracle.acceptance import Drafted
 from pytest_dflash.rules import tree_acceptance, tree_budget, tree_text
@@ -74,19 +74,18 @@ class Trials:
     @property
     def depth(self) -> int | None:
         """The longest path of the tree without its root: no more than the budget, nor than a block of the drafter has."""
-        tree, dialect, chain = self.run.profile.tree, self.run.dialect, self.run.chain
-        offset = dialect.budget_flag_offset if tree.budget_flag_offset is None else tree.budget_flag_offset
-        name = dialect.setting(tree.budget_flag or dialect.budget_flag, self.run.version)
-        flag = _whole(chain.context.get(name))
-        config: Any = chain.sources.drafter_config
-        told = (
-            config.value.get("block_size")
-            if dialect.drafts_by_block and isinstance(config, Value) and isinstance(config.value, dict)
-            else None
-        )
-        block = _whole(told)
+        dialect, chain = self.run.dialect, self.run.chain
+        name, offset = budget_flag(self.run.profile.tree, dialect)
+        flag = _whole(chain.context.get(dialect.setting(name, self.run.version)))
+        block = self._block() if dialect.drafts_by_block else None
         known = [flag - offset if flag else None, block - 1 if block else None]
         return min((each for each in known if each), default=None)
+
+    def _block(self) -> int | None:
+        """Tokens in a block of the drafter, its anchor included, by its own config."""
+        config: Any = self.run.chain.sources.drafter_config
+        told = config.value if isinstance(config, Value) and isinstance(config.value, dict) else {}
+        return _whole(told.get("block_size"))
 
     def at(self, budgets: Budgets, cell: str | None, judge: Callable[[Trial], Judgement]) -> Judgement:
         """Visits a cell and judges the process that runs with it."""

@@ -32,11 +32,17 @@ def cells(tree: Tree) -> tuple[str, ...]:
     return tuple(f"{budget}-topk{topk}" for budget in tree.budgets for topk in tree.topks)
 
 
+def budget_flag(tree: Tree, dialect: Any) -> tuple[str, int]:
+    """The flag that holds the budget, and what it counts beyond the nodes without the root; the profile has the last word."""
+    offset = dialect.budget_flag_offset if tree.budget_flag_offset is None else tree.budget_flag_offset
+    return tree.budget_flag or dialect.budget_flag, offset
+
+
 def flags_of(tree: Tree, cell: str, dialect: Any) -> Changes:
     """The flags that make a cell: a budget counts nodes without the root, the flag may count it too."""
     budget, _, topk = cell.partition("-topk")
-    offset = dialect.budget_flag_offset if tree.budget_flag_offset is None else tree.budget_flag_offset
-    changes: dict[str, Change] = {tree.budget_flag or dialect.budget_flag: int(budget) + offset}
+    flag, offset = budget_flag(tree, dialect)
+    changes: dict[str, Change] = {flag: int(budget) + offset}
     if topk and tree.topk_flag:
         changes[tree.topk_flag] = int(topk)
     return changes
