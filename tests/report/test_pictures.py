@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_dflash.report.page import charts, pictures
@@ -103,6 +103,7 @@ def test_hostile_names_are_text() -> None:
 
 
 @given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), max_size=8))
+@example([(0.0, 0.0, 5e-324)])
 def test_any_numbers_make_a_figure_or_none(values: list[tuple[float, float, float]]) -> None:
     series = [Series("<&", [Point(float(x), float(y), float(low)) for x, y, low in values])]
     figure = charts.lines("t", "x", "y", series)
