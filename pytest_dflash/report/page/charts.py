@@ -75,7 +75,10 @@ def axis(values: Sequence[float], start: float, end: float, *, from_zero: bool) 
     low, high = min(values), max(values)
     low = min(low, 0.0) if from_zero else low
     if high - low < SMALLEST:
-        low, high = low - (0 if from_zero else 0.5), high + (abs(high) if abs(high) >= SMALLEST else 1.0) * 0.5
+        low, high = (
+            low - (0 if from_zero else 0.5),
+            high + (abs(high) if abs(high) >= SMALLEST else 1.0) * 0.5,
+        )
     return Axis(low, high + (high - low) * 0.05 if from_zero else high, start, end)
 
 
