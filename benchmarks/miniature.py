@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from inspect import signature
+from types import SimpleNamespace
 from typing import Any, cast
 
 from pytest_dflash.endpoint.answer import Answer
 from pytest_dflash.endpoint.client import Client
 from pytest_dflash.endpoint.speaking import Speaker
-from pytest_dflash.endpoint.trial import SCHEMA, Trial
+from pytest_dflash.endpoint.trial import Trial
 from pytest_dflash.endpoint.trouble import EndpointTrouble, Kind
 from pytest_dflash.engines.scoring import Bounds
 from pytest_dflash.engines.sglang.scoring import SGLangScoring
@@ -22,12 +25,13 @@ from pytest_dflash.rehearsal.engine import corruption, generate_route, log, pace
 from pytest_dflash.rehearsal.engine.decoding import Decoder, Shape
 from pytest_dflash.rehearsal.engine.refusal import Refused
 from pytest_dflash.rehearsal.engine.scheduler import Scheduler
-from pytest_dflash.rules import tree_acceptance, tree_text
-from pytest_dflash.rules.tree_lossless import Situation, lossless, pointless
+from suites import test_tree
 
 CONTEXT = 4096
 WINDOW = 2048
 BLOCK = 8
+UNBOUNDED = SimpleNamespace(tree=SimpleNamespace(accept_length=None))
+"""A profile that expects no accept length."""
 
 
 @dataclass
@@ -52,6 +56,7 @@ class InProcess:
             "context_length": CONTEXT,
             "speculative_num_draft_tokens": self.budget + 1,
             "tp_size": 1,
+            "reasoning_parser": "",
         }
         self.scheduler = Scheduler(fields, decoder, pace.of(dict(self.pace)))
         self.scheduler.start()
@@ -84,29 +89,17 @@ class InProcess:
 
     @property
     def depth(self) -> int:
-        """Of its tree."""
+        """Of its tree, as `trials.Trials` knows it."""
         return min(self.budget, BLOCK - 1)
 
 
 def checks(engine: InProcess, trial: Trial) -> Mapping[str, Callable[[], Judgement]]:
     """The checks of `suites/test_tree.py` at the running budget, in their order."""
-    return {
-        "tree.lossless": lambda: lossless([trial.alone], trial.grounds),
-        "tree.lossless_batched": lambda: lossless([trial.together], trial.grounds, Situation()),
-        "tree.lossless_at_edges": lambda: lossless([trial.at_edges], trial.grounds, Situation()),
-        "tree.acceptance": lambda: tree_acceptance.within_bounds(trial.drafted, None, engine.depth),
-        "tree.acceptance_varies": lambda: tree_acceptance.varies(trial.drafted),
-        "tree.acceptance_by_depth": lambda: tree_acceptance.reaches_depth(trial.drafted, engine.depth),
-        "tree.acceptance_over_context": lambda: tree_acceptance.holds_over_context(trial.drafted_far),
-        "tree.no_degeneration": lambda: tree_text.no_degeneration(trial.long, trial.grounds),
-        "tree.grammar": lambda: tree_text.grammatical(trial.constrained(1), trial.constrained(4), SCHEMA),
-        "tree.cache_consistent": lambda: (
-            pointless(lossless([trial.alone], trial.grounds), "it")
-            or tree_text.cache_consistent(trial.cached, trial.grounds)
-        ),
-        "tree.sampling": lambda: (
-            pointless(lossless([trial.alone], trial.grounds), "it")
-            or pointless(tree_text.cache_consistent(trial.cached, trial.grounds), "it")
-            or tree_text.sampled(trial.sampled, trial.first_tokens, trial.grounds)
-        ),
-    }
+    known: dict[str, Any] = {"trial": trial, "trials": engine, "profile": UNBOUNDED}
+    found: dict[str, Callable[[], Judgement]] = {}
+    for function in vars(test_tree).values():
+        for mark in getattr(function, "pytestmark", ()):
+            if mark.args[0].level == "load":
+                asked = {name: known[name] for name in signature(function).parameters}
+                found[mark.args[0].name] = partial(function, **asked)
+    return found

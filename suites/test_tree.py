@@ -26,6 +26,11 @@ AT_EDGES = Situation(
 )
 
 
+def spoiled(trial: Trial, what: str) -> Judgement | None:
+    """That text is wrong already somewhere, so that nothing follows from how it is drafted."""
+    return pointless(lossless([trial.alone, trial.together, trial.at_edges], trial.grounds), what)
+
+
 @check("tree.lossless", level="load", requests=20, tokens=TOKENS["alone"] + 12)
 def test_one_request_at_a_time_says_what_the_target_would(trial: Trial) -> Judgement:
     return lossless([trial.alone], trial.grounds)
@@ -43,7 +48,8 @@ def test_prompts_at_edges_are_answered_as_the_target_would(trial: Trial) -> Judg
 
 @check("tree.acceptance", level="load")
 def test_the_accept_length_is_within_its_bounds(trial: Trial, trials: Trials, profile: Profile) -> Judgement:
-    return tree_acceptance.within_bounds(trial.drafted, profile.tree.accept_length, trials.depth)
+    within = tree_acceptance.within_bounds(trial.drafted, profile.tree.accept_length, trials.depth)
+    return spoiled(trial, "the accept length") or within
 
 
 @check("tree.acceptance_varies", level="load")
@@ -53,17 +59,19 @@ def test_accept_lengths_are_those_of_real_text(trial: Trial) -> Judgement:
 
 @check("tree.acceptance_by_depth", level="load")
 def test_drafts_behind_the_first_are_accepted_too(trial: Trial, trials: Trials) -> Judgement:
-    return tree_acceptance.reaches_depth(trial.drafted, trials.depth)
+    reached = tree_acceptance.reaches_depth(trial.drafted, trials.depth)
+    return spoiled(trial, "how deep drafts are accepted") or reached
 
 
 @check("tree.acceptance_over_context", level="load")
 def test_long_prompts_keep_their_accept_length(trial: Trial) -> Judgement:
-    return tree_acceptance.holds_over_context(trial.drafted_far)
+    return spoiled(trial, "acceptance over context") or tree_acceptance.holds_over_context(trial.drafted_far)
 
 
 @check("tree.no_degeneration", level="load", requests=2, tokens=LONG[1] + 1)
 def test_a_long_answer_does_not_go_round_in_circles(trial: Trial) -> Judgement:
-    return tree_text.no_degeneration(trial.long, trial.grounds)
+    alone = lossless([trial.alone], trial.grounds)
+    return pointless(alone, "a long answer") or tree_text.no_degeneration(trial.long, trial.grounds)
 
 
 @check("tree.grammar", level="load", requests=1 + AT_ONCE, tokens=TOKENS["grammar"])

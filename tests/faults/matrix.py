@@ -76,7 +76,7 @@ def complaints(fault: Fault, document: dict[str, Any]) -> list[str]:
     """What is not as the fault says: a check that did not notice, one that had no reason to, a sentence that was not said."""
     found = red(document)
     noticed = {each["check"] for each in found} | {spelled(each) for each in found}
-    named = {check.partition("[")[0] for check in (*fault.checks, *fault.may)}
+    named = {check.partition("[")[0] for check in fault.checks}
     with_param = {check.partition("[")[0] for check in fault.checks if "[" in check}
     said = "\n".join(each["summary"] for each in found)
     return [

@@ -13,7 +13,8 @@ from . import tokens
 from .healthy import Healthy, Moment
 from .weights import Floats
 
-LOOP_AFTER = 24
+LOOP_AFTER = 128
+"""Tokens of an answer that are right: only long ones go round in circles."""
 LOOP = 12
 SIMULATED = 3
 LOSSY = 0.1

@@ -54,7 +54,8 @@ class Fault:
         after: Done once the unit has settled.
         settled_by: The line of the log by which it has; "" where no start is to be waited for.
         expects: What the profile expects differently of this host, as `KEY=VALUE`.
-        may: Checks that may notice too, since the fault shows there by chance.
+        hidden_at: Budgets of the draft tree, of those of `tree.BUDGETS`, at which the engine with this fault does what a
+            healthy one does, or too nearly so to be told from it.
     """
 
     name: str
@@ -69,4 +70,4 @@ class Fault:
     after: Stage = nothing
     settled_by: str = SERVING
     expects: tuple[str, ...] = ()
-    may: tuple[str, ...] = ()
+    hidden_at: tuple[int, ...] = ()
