@@ -24,6 +24,13 @@ T = TypeVar("T")
 MASK = "****"
 MIN_LENGTH = 8
 MIN_KNOWN_LENGTH = 4
+MAX_LENGTH = 4096
+"""Characters. What is longer is no key; a log may hold one line of any length."""
+NESTED = 256
+"""Characters. In what is longer nobody looks for further names: else a long line costs its square."""
+MOST = 128
+"""So many secrets are hidden wherever they recur. A source that shows more is a flood: of these, each is hidden where
+its name says that it is one, so that no text costs more than its length."""
 
 _KEYWORD = re.compile(r"key|token|secret|password|authorization", re.IGNORECASE)
 _TOKENIZER = re.compile(r"(?:de)?tokeniz.*", re.IGNORECASE)
@@ -41,6 +48,8 @@ _SCHEME = re.compile(r"(?:Bearer|Basic|Token)\s+", re.IGNORECASE)
 
 _BEFORE = re.compile(r"[\w.-]*\Z")
 _BEHIND = re.compile(r"[\w.-]*")
+_WIDTH = 80
+"""Characters before a keyword in which its name and its line may begin."""
 _QUOTED = r"""(?P<q>\\?["'])(?P<value>(?:(?!(?P=q)).)+)(?P=q)"""
 _BARE = r"""(?P<value>[^\s"'\\,;)\]}\x00]+)"""
 _AFTER_ANY: tuple[re.Pattern[str], ...] = (
@@ -55,6 +64,7 @@ _AFTER_FLAG = (
     re.compile(rf"""[\s\x00]+(?!-){_BARE}"""),  # --api-key …
 )
 _AFTER_HEADER = (re.compile(rf"\s*:\s*(?:(?:Bearer|Basic|Token)\s+)?{_BARE}", re.IGNORECASE),)  # X-Api-Key: …
+_LISTED = re.compile(r"""["']([^"']+)["']""")
 _UNNAMED = (
     re.compile(r"\bBearer\s+(?P<value>[\w.~+/=-]+)", re.IGNORECASE),
     re.compile(r"""://[^\s/@:"']*:(?P<value>[^\s/@"']+)@"""),
@@ -79,63 +89,60 @@ class Redactor:
 
     def __init__(self, known: Iterable[str] = ()) -> None:
         self._secrets: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
-        for secret in known:
-            if len(secret) >= MIN_KNOWN_LENGTH:
-                self._add(secret)
+        self._forms: tuple[str, ...] = ()
+        self._flooded = False
+        self._add(secret for secret in known if len(secret) >= MIN_KNOWN_LENGTH)
 
     def learn(self, source: object) -> None:
         """Finds secrets in text, bytes, argv sequences, mappings, and values made of these."""
-        for secret in _secrets_in(source):
-            self._add(secret)
+        self._add(_secrets_in(source))
 
     def mask(self, value: T) -> T:
         """The same value with every known secret replaced by `****`, down to the last field."""
-        return cast("T", self._mask(value)) if self._pattern else value
+        return cast("T", self._mask(value)) if self._forms else value
 
     def guard(self, value: T) -> T:
         """Learns from `value`, then masks it."""
         self.learn(value)
         return self.mask(value)
 
-    def mask_chunks(self, chunks: Iterable[str]) -> Iterator[str]:
-        """Masks a stream: holds back as much as could be the beginning of a secret."""
-        held = ""
-        for chunk in chunks:
-            held = self.mask(held + chunk)
-            keep = max((size for form in self._forms() for size in _overlap(held, form)), default=0)
-            if out := held[: len(held) - keep]:
-                yield out
-            held = held[len(held) - keep :]
-        if held:
-            yield held
+    def _add(self, secrets: Iterable[str]) -> None:
+        """Takes in what is new, up to what can be told apart."""
+        new = set[str]()
+        for secret in secrets:
+            if secret == MASK or secret in self._secrets or secret in new:
+                continue
+            if len(self._secrets) + len(new) >= MOST:
+                self._flooded = True
+                break
+            new.add(secret)
+        if new:
+            self._secrets |= new
+            forms = {*self._forms}.union(*map(_spellings, new))
+            # The longest first: a secret that begins like a shorter one must not leave its tail behind.
+            self._forms = tuple(sorted(forms, key=len, reverse=True))
 
-    def _add(self, secret: str) -> None:
-        if secret in self._secrets or secret == MASK:
-            return
-        self._secrets.add(secret)
-        # The longest first: a secret that begins like a shorter one must not leave its tail behind.
-        self._pattern = re.compile(
-            "|".join(re.escape(form) for form in sorted(self._forms(), key=len, reverse=True))
-        )
-
-    def _forms(self) -> set[str]:
-        return {form for secret in self._secrets for form in _spellings(secret)}
+    def _hidden(self, text: str) -> str:
+        """One by one and not by one pattern: each costs the text's length at most, whatever the two are made of."""
+        for form in self._forms:
+            if form in text:
+                text = text.replace(form, MASK)
+        return _masked_in_place(text) if self._flooded else text
 
     def _mask(self, value: Any) -> Any:
-        if self._pattern is None or value is None or isinstance(value, (bool, int, float)):
+        if value is None or isinstance(value, (bool, int, float)):
             return value
         if isinstance(value, str):
-            masked = self._pattern.sub(MASK, value)
+            masked = self._hidden(value)
             return value if masked == value else masked
         if isinstance(value, bytes):
-            # latin-1 keeps every byte; secrets in UTF-8 are looked for as their bytes.
-            text = value.decode("utf-8", "surrogateescape")
-            return self._pattern.sub(MASK, text).encode("utf-8", "surrogateescape")
+            # Every byte is kept, and secrets in UTF-8 are looked for as their bytes.
+            return self._hidden(value.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             return _replaced(value, self._mask)
         if isinstance(value, Mapping):
-            return {self._mask(key): self._mask(item) for key, item in value.items()}
+            shown = _named_masked(value) if self._flooded else value
+            return {self._mask(key): self._mask(item) for key, item in shown.items()}
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)(*(self._mask(item) for item in value))
         if isinstance(value, (list, tuple, set, frozenset)):
@@ -179,32 +186,63 @@ def _parts(source: Any) -> Iterator[Any]:
 
 
 def _in_text(text: str) -> Iterator[str]:
-    """What stands behind such names in logs, unit files, bodies. Prose ("Missing key: …") is none of these."""
+    """The secrets of logs, unit files, bodies."""
+    for start, end in _spans(text):
+        yield from _plain(text[start:end])
+
+
+def _masked_in_place(text: str) -> str:
+    """The text without what its names say to be secrets."""
+    kept, at = list[str](), 0
+    for start, end in sorted(_spans(text)):
+        if start >= at and any(_plain(text[start:end])):
+            kept += text[at:start], MASK
+            at = end
+    return "".join([*kept, text[at:]]) if kept else text
+
+
+def _named_masked(value: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The table without what its own names say to be secrets."""
+    return {
+        name: MASK if isinstance(name, str) and carries_secret(name) and any(_values(item)) else item
+        for name, item in value.items()
+    }
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where values stand behind such names, and in URLs. Prose ("Missing key: …") is none of these."""
     for pattern in _UNNAMED:
         for hit in pattern.finditer(text):
-            yield from _plain(hit["value"])
+            yield hit.span("value")
     end = 0
     for hit in _KEYWORD.finditer(text):
         if hit.start() < end:
             continue
-        before = _BEFORE.search(text, max(0, hit.start() - 80), hit.start())
-        behind = _BEHIND.match(text, hit.end())
-        start, end = (before.start() if before else hit.start()), (behind.end() if behind else hit.end())
-        name = text[start:end]
+        lead = text[max(0, hit.start() - _WIDTH) : hit.start()]
+        begun, ended = _BEFORE.search(lead), _BEHIND.match(text, hit.end())
+        before = lead[: begun.start()] if begun else lead
+        end = ended.end() if ended else hit.end()
+        name = text[hit.start() - (len(lead) - len(before)) : end]
         if not carries_secret(name):
             continue
-        alone = not text[text.rfind("\n", 0, start) + 1 : start].strip()
-        forms = [*_AFTER_ANY]
-        if name.startswith("--"):
-            forms += _AFTER_FLAG
-        if alone or name.lower().startswith(("x-", "authorization")):
-            forms += _AFTER_HEADER
-        matches = (form.match(text, end) for form in forms)
+        alone = not before.rpartition("\n")[2].strip()
+        matches = (form.match(text, end) for form in _forms_after(name, alone=alone))
         found = next((match for match in matches if match is not None), None)
-        if found and _letters(found["value"]) != _letters(name):  # usage texts: --api-key API_KEY
-            yield from _plain(found["value"])
-            for other in re.findall(r"""["']([^"']+)["']""", found.groupdict().get("more") or ""):
-                yield from _plain(other)
+        if found is None:
+            continue
+        if found.end("value") - found.start("value") > NESTED:
+            end = found.end()
+        if _letters(found["value"]) != _letters(name):  # usage texts: --api-key API_KEY
+            yield found.span("value")
+            if "more" in found.re.groupindex and found["more"]:
+                yield from (other.span(1) for other in _LISTED.finditer(text, *found.span("more")))
+
+
+def _forms_after(name: str, *, alone: bool) -> tuple[re.Pattern[str], ...]:
+    """How a value may follow this name; `alone`: nothing stands before it on its line."""
+    flag = _AFTER_FLAG if name.startswith("--") else ()
+    header = _AFTER_HEADER if alone or name.lower().startswith(("x-", "authorization")) else ()
+    return (*_AFTER_ANY, *flag, *header)
 
 
 def _letters(text: str) -> str:
@@ -236,6 +274,8 @@ def _values(value: Any) -> Iterator[str]:
 
 def _plain(value: str) -> Iterator[str]:
     """The secret itself, without the scheme of a header, and what its escaped spelling stands for."""
+    if not MIN_LENGTH <= len(value) <= MAX_LENGTH:
+        return
     value = _SCHEME.sub("", value.strip(" \t\r\n"), count=1)
     for spelling in {value, unquote(value), _unescaped(value)}:
         if _is_secret(spelling):
@@ -274,11 +314,3 @@ def _encoded(text: str) -> bytes:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half a character, from an escape in JSON
         return text.encode("utf-8", "replace")
-
-
-def _overlap(text: str, form: str) -> Iterator[int]:
-    """How much of the end of `text` could be the beginning of `form`."""
-    for size in range(min(len(text), len(form) - 1), 0, -1):
-        if form.startswith(text[-size:]):
-            yield size
-            return
