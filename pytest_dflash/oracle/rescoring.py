@@ -60,13 +60,14 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What became of all positions of a run."""
+    """What became of all positions of a run. `gaps`: of all that are not the target's first choice, ascending, in nats."""
 
     positions: int
     argmax: int
     near_ties: int
     violations: tuple[Violation, ...]
     widest_tie: float
+    gaps: tuple[float, ...] = ()
 
     @property
     def unseen_rate(self) -> float:
@@ -86,7 +87,8 @@ def tally(lines: Sequence[Line], tolerance: float) -> Tally:
                 ties, widest = ties + 1, max(widest, each.gap)
             else:
                 found.append(_violation(line, index, each))
-    return Tally(argmax + ties + len(found), argmax, ties, tuple(found), widest)
+    gaps = sorted(each.gap for line in lines for each in line.scored if each.gap > 0)
+    return Tally(argmax + ties + len(found), argmax, ties, tuple(found), widest, tuple(gaps))
 
 
 def _violation(line: Line, index: int, each: Scored) -> Violation:

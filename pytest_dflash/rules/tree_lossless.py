@@ -22,6 +22,8 @@ PER_TRIAL = 8000
 """Positions of one trial, at most: for so many times the trials of a run the tolerance holds."""
 ENOUGH = 40
 """Fewer positions than this are no verdict."""
+DRAWN = 200
+"""At most so many margins are kept for the picture."""
 CAUSE = (
     "verification does not see what the target would: mask or positions of the tree, the order in which accepted "
     "tokens are kept, or state that is lost when drafts are refused"
@@ -98,7 +100,7 @@ def _by_tally(
     parts: Sequence[Part], grounds: Grounds, situation: Situation, found: Tally, within: float
 ) -> Judgement:
     what, measures = situation.what, spent(parts, grounds) | _counted(found, grounds, within)
-    by = f"; {grounds.choice}"
+    by, series = f"; {grounds.choice}", {"margins": thinned(found.gaps)} if found.gaps else {}
     if found.violations:
         first = found.violations[0]
         return failed(
@@ -110,6 +112,7 @@ def _by_tally(
             cause=situation.cause,
             remedy=REMEDY,
             measures=measures,
+            series=series,
         )
     if silent := [each for part in parts for each in part.silent]:
         return unproven(
@@ -146,7 +149,14 @@ def _by_tally(
         expected=0,
         observed=0,
         measures=measures,
+        series=series,
     )
+
+
+def thinned(gaps: Sequence[float]) -> list[float]:
+    """Evenly picked, the smallest and the largest among them."""
+    last, kept = len(gaps) - 1, min(len(gaps), DRAWN)
+    return [round(gaps[last * n // max(kept - 1, 1)], 4) for n in range(kept)]
 
 
 def told(first: Violation) -> str:

@@ -94,6 +94,20 @@ def test_budgets_with_topk_become_a_heat_map() -> None:
     assert page.count('class="heat"') == 3
 
 
+def test_margins_stand_beside_what_noise_explains() -> None:
+    one = finding("tree.lossless", measures={"tolerance_nats": 0.125}, margins=[0.01, 0.05, 4.0])
+    page = drawn(
+        one, finding("tree.lossless_per_budget", "15", measures={"tolerance_nats": 0.2}, margins=[0.1])
+    )
+    for said in (
+        "tree.lossless: 4 at 3",
+        "tree.lossless_per_budget 15: 0.1 at 1",
+        ">noise explains<",
+        ">nats<",
+    ):
+        assert said in page
+
+
 def test_nothing_is_drawn_of_nothing() -> None:
     assert drawn(finding("throughput.total_rate"), finding("gpu.count")) == ""
 

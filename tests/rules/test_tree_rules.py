@@ -16,7 +16,7 @@ from pytest_dflash.oracle.choice import Choice, Oracle
 from pytest_dflash.oracle.noise import Noise
 from pytest_dflash.oracle.rescoring import Line
 from pytest_dflash.profile.schema import Range
-from pytest_dflash.rules import tree_acceptance, tree_budget, tree_text
+from pytest_dflash.rules import tree_acceptance, tree_budget, tree_lossless, tree_text
 from pytest_dflash.rules.tree_lossless import lossless, pointless
 
 GROUNDS = Grounds(Choice(Oracle.RESCORING), Noise((0.0,) * 200), 0, 0)
@@ -78,6 +78,17 @@ class TestLossless:
 
     def test_a_violation_fails_also_beside_answers_that_could_not_be_scored(self) -> None:
         assert lossless([part(line((1, 2, 3), gap=4.0), silent=("B: timeout",))], GROUNDS).outcome == "fail"
+
+    def test_how_far_the_others_are_from_the_first_choice_is_kept_for_the_picture(self) -> None:
+        tied = lossless([part(line(tuple(range(60)), gap=0.05))], GROUNDS)
+        wrong = lossless([part(line((1, 2, 3), gap=4.0))], GROUNDS)
+        assert (tied.series, wrong.series) == ({"margins": [0.05]}, {"margins": [4.0]})
+        assert lossless([part(line(tuple(range(60))))], GROUNDS).series == {}
+
+    def test_of_many_margins_evenly_picked_ones_are_kept_with_both_ends(self) -> None:
+        kept = tree_lossless.thinned([float(n) for n in range(1000)])
+        assert (len(kept), kept[0], kept[-1]) == (tree_lossless.DRAWN, 0.0, 999.0)
+        assert tree_lossless.thinned([0.5]) == [0.5]
 
     def test_too_few_tokens_are_no_verdict(self) -> None:
         found = lossless([part(line((1, 2, 3)))], GROUNDS)

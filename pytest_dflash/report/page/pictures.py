@@ -159,13 +159,25 @@ def _cards(findings: Findings, suffix: str) -> Iterator[str]:
 
 
 def _margins(findings: Findings, suffix: str) -> Iterator[str]:
-    """How far from the target's own choice the tokens that differ were."""
-    drawn = [
-        Series(each["check"], [Point(float(n), float(v)) for n, v in enumerate(sorted(values))])
+    """How far from the target's own choice the tokens that differ were, beside what noise explains."""
+    found = [
+        (each, sorted(float(v) for v in values if number(v) is not None))
         for each in findings
         if each["check"].startswith("tree.lossless") and (values := _series(each).get("margins"))
     ]
-    yield lines(f"Divergence margins{suffix}", "differing token", "logprob margin", drawn)
+    drawn = [
+        Series(
+            f"{each['check']} {each['param'] or ''}".rstrip(),
+            [Point(n + 1.0, v) for n, v in enumerate(values)],
+        )
+        for each, values in found
+    ]
+    within = [v for each, _ in found if (v := number(each["measures"].get("tolerance_nats"))) is not None]
+    if within:
+        most = max(len(values) for _, values in found)
+        ends = [Point(at, max(within)) for at in (1.0, float(most))]
+        drawn.append(Series("noise explains", ends, marks=False))
+    yield lines(f"Divergence margins{suffix}", "differing token, nearest first", "nats", drawn)
 
 
 DRAWN: tuple[Picture, ...] = (_rates, _latency, _acceptance, _budgets, _cards, _margins)
