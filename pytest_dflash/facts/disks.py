@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from pytest_dflash.facts.digits import whole
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.facts.service import SERVICE_PROCESS
@@ -131,10 +132,6 @@ _ROW = re.compile(
 )
 
 
-def _number(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"\d{1,18}", text) else None
-
-
 def _blocks(text: str) -> list[tuple[str, str, list[re.Match[str]], str]]:
     """Purpose, path, the rows that df printed for it (space, then inodes), and all that it said.
 
@@ -160,17 +157,17 @@ def _read_only(text: str) -> frozenset[str]:
 def _disk(
     rows: list[re.Match[str]], used_for: Mapping[str, str], read_only: frozenset[str] = frozenset()
 ) -> Disk | None:
-    size, free = (_number(rows[0]["size"]), _number(rows[0]["free"])) if rows else (None, None)
+    size, free = (whole(rows[0]["size"]), whole(rows[0]["free"])) if rows else (None, None)
     if size is None or free is None:
         return None
-    inodes = _number(rows[1]["size"]) if len(rows) > 1 else None
+    inodes = whole(rows[1]["size"]) if len(rows) > 1 else None
     return Disk(
         mount=rows[0]["mount"],
         device=rows[0]["device"],
         size_bytes=size * 1024,
         available_bytes=free * 1024,
         inodes=inodes or None,
-        inodes_free=_number(rows[1]["free"]) if inodes else None,
+        inodes_free=whole(rows[1]["free"]) if inodes else None,
         used_for=used_for,
         read_only=rows[0]["mount"] in read_only,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from pytest_dflash.facts.digits import whole
 from pytest_dflash.facts.probe import Reply
 from pytest_dflash.facts.reading import Reading, Silent, Value
 
@@ -61,17 +62,9 @@ def parse_identity(reply: Reply) -> Reading[Identity]:
         Identity(
             boot_id=says["BootID"],
             invocation_id=says.get("InvocationID") or None,
-            main_pid=_positive(says.get("MainPID", "")),
-            n_restarts=_number(says.get("NRestarts", "")),
-            start_ticks=_positive(says.get("StartTicks", "")),
+            main_pid=whole(says.get("MainPID")) or None,
+            n_restarts=whole(says.get("NRestarts")),
+            start_ticks=whole(says.get("StartTicks")) or None,
         ),
         "systemctl show",
     )
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
-
-
-def _positive(text: str) -> int | None:
-    return _number(text) or None

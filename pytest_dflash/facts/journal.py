@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pytest_dflash.facts.digits import whole
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Silent, Value
 
@@ -90,11 +91,6 @@ def _text(value: object) -> str | None:
     return None
 
 
-def number(text: str) -> int | None:
-    """A decimal of at most 20 digits, else None."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else None
-
-
 def read_lines(lines: Iterable[str]) -> tuple[list[Line], int]:
     """The journal's lines, in order, split ones joined, and how many could not be read (cut, no JSON)."""
     found: list[Line] = []
@@ -129,16 +125,16 @@ def _read_line(raw: str) -> Line | None:
     if not isinstance(fields, dict):
         return None
     get = {name: _text(value) or "" for name, value in fields.items()}.get
-    realtime = number(get("__REALTIME_TIMESTAMP", ""))
+    realtime = whole(get("__REALTIME_TIMESTAMP", ""))
     message = _text(fields.get("MESSAGE"))
     if realtime is None:
         return None
-    pid = number(get("_PID", ""))
+    pid = whole(get("_PID", ""))
     entry = Entry(
         realtime_us=realtime,
-        monotonic_us=number(get("__MONOTONIC_TIMESTAMP", "")),
+        monotonic_us=whole(get("__MONOTONIC_TIMESTAMP", "")),
         pid=pid,
-        priority=number(get("PRIORITY", "")),
+        priority=whole(get("PRIORITY", "")),
         message=_ANSI.sub("", message or "").rstrip("\r\n"),
         from_manager=pid == 1 and "INVOCATION_ID" in fields,
         cmdline=get("_CMDLINE", ""),
@@ -222,7 +218,7 @@ def _read_journal(reply: Reply) -> Reading[Journal]:
     gap = "; ".join(
         _gaps(lines, unread + unread_last, cut="end" not in words, left_out=bool(last) and not overlap)
     )
-    start = number(words.get("start", "")) or _manager_start(lines)
+    start = whole(words.get("start", "")) or _manager_start(lines)
     return Value(
         Journal(
             invocation_id=invocation,
@@ -246,7 +242,7 @@ def _gaps(lines: Sequence[Line], unread: int, *, cut: bool, left_out: bool) -> I
         yield f"{unread} lines could not be read"
     if untold := sum(not line.told for line in lines):
         yield f"journalctl gave no text for {untold} lines"
-    if dropped := sum(number(line.text("N_DROPPED")) or 0 for line in lines):
+    if dropped := sum(whole(line.text("N_DROPPED")) or 0 for line in lines):
         yield f"journald suppressed {dropped} messages of this unit (RateLimitBurst)"
 
 
@@ -279,7 +275,7 @@ def _reaches_start(lines: Sequence[Line], start: int | None) -> bool:
         return bool(times) and min(times) <= start + within_us
 
     own = [line for line in lines if not line.entry.from_manager and "N_DROPPED" not in line.fields]
-    apart = any((number(line.text("_UID")) or 0) >= _FIRST_USER_UID for line in own)
+    apart = any((whole(line.text("_UID")) or 0) >= _FIRST_USER_UID for line in own)
     return spoke(lines, _AT_START_US) and (not apart or spoke(own, _FIRST_WORDS_US))
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pytest_dflash.facts import smi
+from pytest_dflash.facts.digits import whole
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 
@@ -191,35 +192,35 @@ def _gpu(row: Mapping[str, str]) -> Gpu:
         return smi.cell(row.get(field, row.get(other)), field, read)
 
     return Gpu(
-        index=cell("index", smi.whole),
+        index=cell("index", whole),
         uuid=cell("uuid", smi.word),
         name=cell("name", smi.word),
         bus_id=cell("pci.bus_id", smi.word),
         driver_version=cell("driver_version", smi.word),
         compute_capability=cell("compute_cap", smi.word),
-        pcie_generation=cell("pcie.link.gen.current", smi.whole),
-        pcie_generation_max=cell("pcie.link.gen.max", smi.whole),
-        pcie_generation_gpu_max=cell("pcie.link.gen.gpumax", smi.whole),
-        pcie_generation_host_max=cell("pcie.link.gen.hostmax", smi.whole),
-        pcie_width=cell("pcie.link.width.current", smi.whole),
-        pcie_width_max=cell("pcie.link.width.max", smi.whole),
+        pcie_generation=cell("pcie.link.gen.current", whole),
+        pcie_generation_max=cell("pcie.link.gen.max", whole),
+        pcie_generation_gpu_max=cell("pcie.link.gen.gpumax", whole),
+        pcie_generation_host_max=cell("pcie.link.gen.hostmax", whole),
+        pcie_width=cell("pcie.link.width.current", whole),
+        pcie_width_max=cell("pcie.link.width.max", whole),
         power_draw_w=cell("power.draw", smi.real),
         power_limit_w=cell("power.limit", smi.real),
         power_max_limit_w=cell("power.max_limit", smi.real),
         persistence=cell("persistence_mode", smi.switch),
         ecc=cell("ecc.mode.current", smi.switch),
-        ecc_uncorrected=cell("ecc.errors.uncorrected.volatile.total", smi.whole),
-        rows_remapped_uncorrectable=cell("remapped_rows.uncorrectable", smi.whole),
+        ecc_uncorrected=cell("ecc.errors.uncorrected.volatile.total", whole),
+        rows_remapped_uncorrectable=cell("remapped_rows.uncorrectable", whole),
         rows_remap_pending=cell("remapped_rows.pending", smi.switch),
         rows_remap_failed=cell("remapped_rows.failure", smi.switch),
         mig=cell("mig.mode.current", smi.switch),
         throttle_bits=cell("clocks_event_reasons.active", smi.bits_of),
-        temperature_c=cell("temperature.gpu", smi.whole),
-        utilization_percent=cell("utilization.gpu", smi.whole),
-        memory_total_mib=cell("memory.total", smi.whole),
-        memory_used_mib=cell("memory.used", smi.whole),
+        temperature_c=cell("temperature.gpu", whole),
+        utilization_percent=cell("utilization.gpu", whole),
+        memory_total_mib=cell("memory.total", whole),
+        memory_used_mib=cell("memory.used", whole),
         pstate=cell("pstate", smi.word),
-        clock_sm_mhz=cell("clocks.current.sm", smi.whole),
+        clock_sm_mhz=cell("clocks.current.sm", whole),
     )
 
 
@@ -250,7 +251,7 @@ def _parse_processes(reply: Reply) -> Reading[tuple[GpuProcess, ...]]:
         return smi.silence(reply, answer, command)
     return Value(
         tuple(
-            GpuProcess(uuid, int(pid), smi.cell(used, "used_memory", smi.whole, "--query-compute-apps"), name)
+            GpuProcess(uuid, int(pid), smi.cell(used, "used_memory", whole, "--query-compute-apps"), name)
             for uuid, pid, used, name in answer.rows
             if re.fullmatch(r"\d{1,10}", pid)
         ),

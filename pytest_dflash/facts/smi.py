@@ -70,11 +70,6 @@ def real(text: str) -> float | None:
     return float(text) if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", text) else None
 
 
-def whole(text: str) -> int | None:
-    """A whole number without sign; None for anything else."""
-    return int(text) if re.fullmatch(r"\d{1,15}", text) else None
-
-
 def bits_of(text: str) -> int | None:
     """A hexadecimal mask; None for anything else."""
     return int(text, 16) if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}", text) else None

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pytest_dflash.facts.digits import whole
 from pytest_dflash.facts.exits import exit_meaning
-from pytest_dflash.facts.journal import ASK, Entry, Line, number, read_lines, unheard
+from pytest_dflash.facts.journal import ASK, Entry, Line, read_lines, unheard
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Absent, Reading, Value
 
@@ -137,7 +138,7 @@ def _read_previous(reply: Reply) -> Reading[Previous]:
         Previous(
             invocation_id=named[0].strip(),
             exit_code=exits[-1].text("EXIT_CODE") if exits else None,
-            exit_status=number(exits[-1].text("EXIT_STATUS")) if exits else None,
+            exit_status=whole(exits[-1].text("EXIT_STATUS")) if exits else None,
             result=results[-1] if results else ("success" if _deactivated(said) else None),
             stop_requested=any(line.text("MESSAGE_ID") == STOPPING for line in said),
             ended_realtime_us=max(times, default=None),
@@ -174,7 +175,7 @@ echo end
 
 def _read_starts(reply: Reply) -> Reading[Starts]:
     sections = _sections(reply.text)
-    now_s = number("".join(sections.get("now", [])))
+    now_s = whole("".join(sections.get("now", [])))
     if now_s is None or "end" not in sections:
         return reply.silence("journalctl")
     oldest, _ = read_lines(sections.get("oldest", []))

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pytest_dflash.facts.digits import whole
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Value
 
@@ -114,11 +115,6 @@ PROPERTIES = (
 _SHOW = "systemctl show"
 
 
-def _number(text: str | None) -> int | None:
-    """A counter of systemd; "[not set]", "infinity" and nothing read as None."""
-    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) <= 20 else None
-
-
 def _paths(text: str) -> tuple[str, ...]:
     """A list of absolute paths joined by blanks without quotes, as systemctl prints it."""
     return tuple(path for path in re.split(r" +(?=/)", text.strip()) if path)
@@ -145,11 +141,11 @@ def _read_properties(reply: Reply) -> Reading[Unit]:
             drop_in_paths=_paths(get("DropInPaths", "")),
             need_daemon_reload={"yes": True, "no": False}.get(get("NeedDaemonReload", "")),
             invocation_id=get("InvocationID") or None,
-            main_pid=_number(get("MainPID")) or None,
-            exec_main_code=_number(get("ExecMainCode")),
-            exec_main_status=_number(get("ExecMainStatus")),
-            exec_main_start_monotonic_us=_number(get("ExecMainStartTimestampMonotonic")) or None,
-            n_restarts=_number(get("NRestarts")),
+            main_pid=whole(get("MainPID")) or None,
+            exec_main_code=whole(get("ExecMainCode")),
+            exec_main_status=whole(get("ExecMainStatus")),
+            exec_main_start_monotonic_us=whole(get("ExecMainStartTimestampMonotonic")) or None,
+            n_restarts=whole(get("NRestarts")),
             control_group=get("ControlGroup", ""),
             user=get("User", ""),
             restart=get("Restart", ""),
