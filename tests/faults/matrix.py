@@ -98,7 +98,7 @@ def checks() -> frozenset[str]:
 def stacks(size: int = 10) -> list[tuple[str, ...]]:
     """The oddities in groups that can be staged together; each alone in the full matrix."""
     groups: list[list[Oddity]] = []
-    for oddity in ODDITIES.values():
+    for oddity in (each for each in ODDITIES.values() if not each.load):
         fitting = (group for group in groups if not FULL and len(group) < size and _fits(oddity, group))
         group = next(fitting, None)
         groups.append([oddity]) if group is None else group.append(oddity)

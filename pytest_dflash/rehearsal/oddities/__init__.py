@@ -10,8 +10,11 @@ from collections.abc import Mapping
 from pytest_dflash.rehearsal.oddities.cards import CARDS
 from pytest_dflash.rehearsal.oddities.oddity import Oddity
 from pytest_dflash.rehearsal.oddities.service import SERVICE
+from pytest_dflash.rehearsal.oddities.tree import TREE
 from pytest_dflash.rehearsal.oddities.unit import UNIT
 
 __all__ = ("ODDITIES", "Oddity")
-ODDITIES: Mapping[str, Oddity] = {oddity.name: oddity for area in (CARDS, UNIT, SERVICE) for oddity in area}
+ODDITIES: Mapping[str, Oddity] = {
+    oddity.name: oddity for area in (CARDS, UNIT, SERVICE, TREE) for oddity in area
+}
 """Every oddity by its name."""

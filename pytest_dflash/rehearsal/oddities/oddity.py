@@ -26,6 +26,7 @@ class Oddity:
         environ: Variables of whoever runs the tests, where the oddity is on this side.
         places: What it needs for itself: two oddities of one place are never staged together.
         alone: It is never staged together with any other.
+        load: The area whose checks, under load, must accept it too; "" where it shows without any.
     """
 
     name: str
@@ -38,3 +39,4 @@ class Oddity:
     environ: Mapping[str, str] = field(default_factory=dict)
     places: tuple[str, ...] = ()
     alone: bool = False
+    load: str = ""
