@@ -96,8 +96,9 @@ class Locator:
 
     def _listening(self, facts: Facts) -> str:
         listeners, port, connection = facts.listeners, facts.port, self.reach.connection
+        argv = facts.serving.value.argv if isinstance(facts.serving, Value) else ()
         place = (
-            service.place(listeners.value, port, connection.outside)
+            service.place(listeners.value, port, connection.outside, argv)
             if isinstance(listeners, Value) and port
             else None
         )
@@ -107,7 +108,7 @@ class Locator:
                 'name it in the profile: [endpoint] url = "http://…/v1"',
             )
         if self.reach.target.scheme in HERE:
-            return service.url(service.address(place), place.port)
+            return service.url(service.address(place), place.port, secure=place.secure)
         return service.base_url(place, connection.forward)
 
     def _client(self, url: str, key: str | None, deadline_s: float = DEADLINE_S) -> Client:

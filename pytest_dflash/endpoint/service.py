@@ -24,6 +24,8 @@ LOOPBACK = ("127.", "::1", "localhost")
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "*": "127.0.0.1"}  # noqa: S104 - what is looked for, not what is bound
 DIRECT_S = 2.0
 MODELS = "/v1/models"
+SECURED_BY = frozenset({"--ssl-certfile", "--ssl-keyfile", "--ssl-cert-file", "--ssl-key-file"})
+"""Flags by which an engine speaks TLS itself. Source: SGLang and vLLM (the first two), llama.cpp."""
 OK = 200
 
 
@@ -35,17 +37,22 @@ class Place:
         address: The bound address, "*" for every one.
         port: The port.
         outside: The host's address as this side reaches it; None where only the host's own connection leads there.
+        secure: It speaks TLS.
     """
 
     address: str
     port: int
     outside: str | None
+    secure: bool = False
 
 
-def place(listeners: Sequence[Listener], port: int, outside: str | None) -> Place | None:
-    """The socket that listens on the port; None when nobody does."""
+def place(
+    listeners: Sequence[Listener], port: int, outside: str | None, argv: Sequence[str] = ()
+) -> Place | None:
+    """The socket that listens on the port, by the command line of who serves; None when nobody does."""
     found = [each.address for each in listeners if each.port == port]
-    return Place(found[0], port, outside) if found else None
+    secure = any(word.partition("=")[0] in SECURED_BY for word in argv)
+    return Place(found[0], port, outside, secure) if found else None
 
 
 def address(where: Place) -> str:
@@ -62,13 +69,13 @@ def base_url(where: Place, forward: Callable[[str, int], int]) -> str:
     inside = address(where)
     bound_inside = where.address.startswith(LOOPBACK)
     if where.outside and not bound_inside and accepts(where.outside, where.port):
-        return url(where.outside, where.port)
-    return url("127.0.0.1", forward(inside, where.port))
+        return url(where.outside, where.port, secure=where.secure)
+    return url("127.0.0.1", forward(inside, where.port), secure=where.secure)
 
 
-def url(host: str, port: int) -> str:
-    """A plain URL, IPv6 in brackets."""
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+def url(host: str, port: int, *, secure: bool = False) -> str:
+    """A URL without a path, IPv6 in brackets."""
+    return f"http{'s' if secure else ''}://" + (f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
 
 
 def accepts(host: str, port: int) -> bool:

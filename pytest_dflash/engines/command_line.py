@@ -25,6 +25,7 @@ class Command:
 
 
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh"})
+_PYTHONS = frozenset({"python", "python3", *(f"python3.{minor}" for minor in range(8, 16))})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _DEPTH = 8
 
@@ -51,6 +52,8 @@ def _unwrap(argv: tuple[str, ...], notes: tuple[str, ...], depth: int) -> Iterat
         for simple in simple_commands(script):
             yield from _unwrap(simple, tuple(words), depth - 1)
         return
+    if name in _SHELLS | _PYTHONS and PurePosixPath("".join(argv[1:2])).name in WRAPPERS:
+        name, argv = PurePosixPath(argv[1]).name, argv[1:]  # a wrapper that is a script: conda is one
     wrapper = WRAPPERS.get(name)
     rest = _after(argv[1:], wrapper) if depth and wrapper else None
     if rest is None:

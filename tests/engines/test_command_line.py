@@ -23,6 +23,8 @@ SERVER = "python3 -m sglang.launch_server --port 30000"
         f"/usr/bin/env -S '{SERVER}'",
         f"A=1 B=2 {SERVER}",
         f"numactl -N 0 --membind=0 {SERVER}",
+        f"/usr/bin/python3 /opt/conda/bin/conda run -n k26 {SERVER}",
+        f"/bin/sh /usr/bin/docker run --rm --gpus all image:1 {SERVER}",
         f"numactl --cpunodebind 0 -m 0 -- {SERVER}",
         f"nice -n 5 {SERVER}",
         f"nice -10 {SERVER}",

@@ -363,5 +363,5 @@ def test_a_window_that_an_algorithm_ignores_is_warned_of() -> None:
 def test_a_misspelt_switch_is_no_healthy_engine(tmp_path: Path) -> None:
     (tmp_path / mischief.FILE).write_text('{"load_hang": true}', "utf-8")
 
-    with pytest.raises(ValueError, match="unknown switches load_hang; known are completions, corruptions"):
+    with pytest.raises(ValueError, match="unknown switches load_hang; known are clock_off_s, completions"):
         mischief.read(tmp_path)

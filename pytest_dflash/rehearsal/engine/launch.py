@@ -35,6 +35,7 @@ def main(argv: Sequence[str]) -> int:
         The exit status: 0 after SIGTERM, 1 when the arguments are refused, 3 when the port is taken.
     """
     wrong = mischief.read(Path(__file__).parent)
+    log.form, log.off_s = log.FORMS[wrong.log_form], wrong.clock_off_s
     try:
         fields, warnings = arguments.resolve(argv)
     except ValueError as refused:
@@ -138,7 +139,8 @@ def _listen(engine: Engine) -> Server | None:
         log.line("INFO:     Application shutdown complete.")
         return None
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-    log.line(f"INFO:     Uvicorn running on http://{server.server_name}:{port} (Press CTRL+C to quit)")
+    scheme = "https" if server.secure else "http"
+    log.line(f"INFO:     Uvicorn running on {scheme}://{server.server_name}:{port} (Press CTRL+C to quit)")
     return server
 
 

@@ -37,6 +37,8 @@ class Mischief:
             was asked for, with finish_reason length), "buffered" (held back by something in between).
         graphs_up_to: Batches with more requests run without CUDA graph; 0 for none.
         prefix_cache: "dead" keeps nothing; "answers" tells nine tenths of every prompt as cached.
+        log_form: How lines of the log are written: "plain", "coloured" or "json".
+        clock_off_s: How far the clock is off by which lines of the log are stamped.
     """
 
     load_seconds: float = 0.0
@@ -56,6 +58,8 @@ class Mischief:
     streams: str = ""
     graphs_up_to: int = 0
     prefix_cache: str = ""
+    log_form: str = "plain"
+    clock_off_s: float = 0.0
 
 
 def read(folder: Path) -> Mischief:

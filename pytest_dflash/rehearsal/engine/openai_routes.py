@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from . import meta_info, scores_shown, tokens
+from . import meta_info, reasoning, scores_shown, tokens
 from .openai_requests import Request
 from .scheduler import Job, Scheduler, Step
 from .sequence import Score
@@ -86,8 +86,9 @@ def complete(request: Request, scheduler: Scheduler) -> dict[str, Any]:
             *(job.sequence.prompt_scores if request.echo else ()),
             *job.sequence.said_scores[: len(said)],
         ]
+        thought, answer = _parting(scheduler)(text)
         content: dict[str, Any] = (
-            {"message": {"role": "assistant", "content": text, "reasoning_content": None}}
+            {"message": {"role": "assistant", "content": answer, "reasoning_content": thought or None}}
             if request.chat
             else {"text": text}
         )
@@ -122,11 +123,9 @@ def stream(request: Request, scheduler: Scheduler) -> Iterator[dict[str, Any]]:
         if request.chat:
             role = {"delta": {"reasoning_content": None, "role": "assistant", "content": ""}}
             yield head | _chunk(request, index, role)
-        said = 0
+        said, part = 0, _parting(scheduler)
         for step, text in _steps(request, job):
-            content: dict[str, Any] = (
-                {"delta": {"reasoning_content": None, "content": text}} if request.chat else {"text": text}
-            )
+            content: dict[str, Any] = {"delta": _delta(*part(text))} if request.chat else {"text": text}
             ids: dict[str, Any] = {"token_ids": list(step.tokens)} if request.token_ids else {}
             if ids and not said:
                 ids["prompt_token_ids"] = list(job.sequence.prompt)
@@ -144,6 +143,15 @@ def stream(request: Request, scheduler: Scheduler) -> Iterator[dict[str, Any]]:
         yield head | {"choices": []} | details
     if request.usage:
         yield head | {"choices": [], "usage": _usage(request, scheduler, produced)}
+
+
+def _parting(scheduler: Scheduler) -> Callable[[str], tuple[str, str]]:
+    return reasoning.parser(asked=scheduler.fields["reasoning_parser"] is not None)
+
+
+def _delta(thought: str, answer: str) -> dict[str, Any]:
+    """A piece of an answer: what is thought has a field of its own, and the other one is null meanwhile."""
+    return {"reasoning_content": thought or None, "content": None if thought and not answer else answer}
 
 
 def _chunk(

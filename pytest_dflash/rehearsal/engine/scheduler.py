@@ -16,7 +16,7 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import log, startup, text_rule
+from . import log, reasoning, startup, text_rule
 from .decoding import Decoder
 from .pace import Pace, Schedule
 from .sequence import Sequence, Wishes
@@ -93,6 +93,7 @@ class Scheduler:
             foreign: Requests of somebody else that run all the time.
         """
         self.fields = fields
+        self.thought = reasoning.THOUGHT if fields["reasoning_parser"] else b""
         self.decoder = decoder
         self.schedule = Schedule(pace or Pace())
         self.foreign = foreign
@@ -130,7 +131,7 @@ class Scheduler:
 
     def submit(self, prompt: Many[int], wishes: Wishes, *, paced: bool = False) -> Job:
         """Takes a request."""
-        sequence = Sequence(tuple(prompt), wishes, text_rule.follows(prompt))
+        sequence = Sequence(tuple(prompt), wishes, text_rule.follows(prompt, self.thought))
         job = Job(sequence, time.monotonic(), paced=paced)
         with self._changed:
             self._waiting.append(job)

@@ -9,6 +9,8 @@ import hmac
 import json
 import os
 import socket
+import ssl
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -99,7 +101,9 @@ class Handler(BaseHTTPRequestHandler):
         return self.server.engine
 
     def _dispatch(self) -> None:
-        path = urlsplit(self.path).path
+        path = urlsplit(self.path).path.removeprefix(
+            self.engine.scheduler.fields["fastapi_root_path"].rstrip("/")
+        )
         length = int(self.headers.get("content-length") or 0)
         self.body = self.rfile.read(length)
         guarded = path.startswith(self.engine.mischief.guards) and not path.startswith(OPEN)
@@ -297,7 +301,24 @@ class Server(ThreadingHTTPServer):
         self.engine = engine
         if ":" in host:
             self.address_family = socket.AF_INET6
+        fields = engine.scheduler.fields
+        self.secure: ssl.SSLContext | None = None
+        if fields["ssl_certfile"]:
+            self.secure = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.secure.load_cert_chain(fields["ssl_certfile"], fields["ssl_keyfile"])
         super().__init__((host, port), Handler)
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """One connection; its handshake is left to its own thread."""
+        connection, client = super().get_request()
+        if self.secure:
+            connection = self.secure.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        return connection, client
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """What went wrong with one connection; a client that does not speak TLS is no matter of the log."""
+        if not isinstance(sys.exception(), ssl.SSLError):
+            super().handle_error(request, client_address)
 
     def server_bind(self) -> None:
         """Binds without asking a name server for this machine's name, as the base class would."""

@@ -15,10 +15,11 @@ _ASKED = re.compile(rb"[Rr]eply with (?:only )?the (?:single )?word[s:]? [\"'`]?
 _TURN = b"<|assistant|>"
 
 
-def follows(prompt: Sequence[int]) -> Mapping[int, int]:
+def follows(prompt: Sequence[int], thought: bytes = b"") -> Mapping[int, int]:
     """From place in the text to the token that stands there, for the last such question in `prompt`.
 
     The answer begins after the question, or, where a turn of the assistant is opened behind it, with that turn.
+    `thought` comes before the word.
     """
     # One byte a token, so that places in the bytes are places in the text.
     said = b"".join(tokens.to_byte(token) or b"\0" for token in prompt)
@@ -28,5 +29,5 @@ def follows(prompt: Sequence[int]) -> Mapping[int, int]:
     asked = every[-1]
     turn = said.find(_TURN, asked.end())
     begin = asked.end() if turn < 0 else turn + len(_TURN)
-    word = [tokens.of_byte(byte) for byte in asked.group(1)]
+    word = [tokens.of_byte(byte) for byte in thought + asked.group(1)]
     return dict(enumerate([*word, tokens.EOS], begin))

@@ -31,6 +31,19 @@ def behind(wrapper: str) -> Stage:
     return lambda host: _write(host, f"{wrapper}{_command(host)}")
 
 
+def behind_program(name: str, words: str, script: str) -> Stage:
+    """Starts the engine by a program that is played by a script: `/usr/bin/NAME WORDS engine`."""
+
+    def stage(host: StandInHost) -> None:
+        program = host.root / "usr/bin" / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(script, "utf-8")
+        program.chmod(0o755)
+        behind(f"{layout.quoted(str(program))} {words}")(host)
+
+    return stage
+
+
 def in_shell(before: str) -> Stage:
     """Starts the engine by a shell that is given one line."""
 

@@ -28,6 +28,7 @@ SERVICE = (
         "no-metrics",
         "a service without /metrics",
         before=stages.replace(" --enable-metrics", ""),
+        places=("metrics",),
     ),
     Oddity(
         "slow-start",
@@ -46,6 +47,18 @@ SERVICE = (
                 "FutureWarning: The pynvml package is deprecated. Please install nvidia-ml-py instead.",
             ]
         ),
+    ),
+    Oddity(
+        "log-in-json",
+        "an engine whose log is JSON, by a logging configuration of its own",
+        before=stages.switch(log_form="json"),
+        places=("log",),
+    ),
+    Oddity(
+        "log-in-colours",
+        "an engine that writes its log in colours",
+        before=stages.switch(log_form="coloured"),
+        places=("log",),
     ),
     Oddity(
         "volatile-journal",

@@ -164,30 +164,6 @@ UNIT = (
         ),
     ),
     Oddity(
-        "behind-env",
-        "the engine is started by env, with a variable",
-        before=command.behind("/usr/bin/env OMP_NUM_THREADS=8 "),
-        places=("command",),
-    ),
-    Oddity(
-        "behind-nice",
-        "the engine is started by nice",
-        before=command.behind("/usr/bin/nice -n 1 "),
-        places=("command",),
-    ),
-    Oddity(
-        "behind-a-shell",
-        "the engine is started by a shell, which gives way to it",
-        before=command.in_shell("exec "),
-        places=("command",),
-    ),
-    Oddity(
-        "below-a-shell",
-        "the engine is the child of a shell, which is the main process",
-        before=command.in_shell(": once; "),
-        places=("command",),
-    ),
-    Oddity(
         "blanks-in-paths",
         "blanks, quotation marks and letters that are not ASCII in the model's path",
         before=command.model_moved("Kimi K2.6 (n\u00fctzlich), \u201efp4\u201c"),
