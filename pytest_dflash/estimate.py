@@ -23,7 +23,9 @@ PER_REQUEST_S = 3
 """Rough seconds for one short completion."""
 TOKENS_PER_S = 50
 """Rough rate of many requests, some of them at once."""
-REFERENCE = "tree.reference"
+PLAIN = frozenset({"tree.reference", "throughput.beats_plain"})
+"""Checks that ask the unit without speculation; one restart does for all of them."""
+BEATS, STARTS = "throughput.beats_plain", "throughput.starts"
 CONFIRMED_BY = 64
 """At most so many tokens tell that a fresh process completes."""
 
@@ -68,14 +70,19 @@ def estimate(chosen: Iterable[Check], allowed: Allowed, profile: Profile, ready_
     running = [each for each in chosen if allowed.permits(each.level)]
     restarts = max((each.restarts for each in running if each.level != "reconfigure"), default=0)
     visits = any(each.level == "reconfigure" for each in running)
-    reference = int(allowed.permits("load") and any(each.name == REFERENCE for each in running))
+    names = {each.name for each in running} if allowed.permits("load") else set()
+    reference = int(bool(PLAIN & names) and ("tree.reference" in names or bool(profile.throughput)))
+    restarts += max((load.starts - 1 for load in profile.throughput if STARTS in names), default=0)
     visited = len(cells(profile.tree)) if visits and profile.tree.budgets else 0
     reconfigured = visited + reference + 1 if visited or reference else 0
     # A fresh process is asked for one completion, where any may be asked for.
     confirmed = restarts + reconfigured if allowed.permits("probe") else 0
     requests = sum(each.requests for each in running) + confirmed
     waits = {"lifecycle.stays_up": profile.lifecycle.stays_up_s}
-    loading = sum(load.time_budget_s for load in profile.throughput)
+    loading = sum(
+        load.time_budget_s * ((load.starts if STARTS in names else 1) + (BEATS in names))
+        for load in profile.throughput
+    )
     loads = any(each.per == "load" for each in running)
     return Estimate(
         checks=len(running),

@@ -19,6 +19,7 @@ from pytest_dflash.errors import NotPutBack
 from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.facts.probe import Probe
 from pytest_dflash.facts.reading import Reading
+from pytest_dflash.fresh_loads import FreshLoads
 from pytest_dflash.host_run import RUNS, HostRun
 from pytest_dflash.lifecycle.changing import Budgets, Changed
 from pytest_dflash.lifecycle.controller import Restart
@@ -122,6 +123,12 @@ def budgets(host_run: HostRun) -> Iterator[Budgets]:
 def loads(host_run: HostRun) -> Loads:
     """`loads.measure(name)`: a load of the profile, measured when it is first asked for."""
     return loads_of(host_run)
+
+
+@pytest.fixture(scope="session")
+def fresh_loads(host_run: HostRun, loads: Loads) -> FreshLoads:
+    """The loads after further starts of the unit, and without speculation."""
+    return FreshLoads(host_run, loads)
 
 
 @pytest.fixture(scope="session")

@@ -331,6 +331,13 @@ class HostRun:
         )
         return Chain(sources, self.dialect)
 
+    @property
+    def speculative_flags(self) -> tuple[str, ...]:
+        """The flags of the running process without which it would not speculate, sorted."""
+        argv, begins = self.chain.heard["process_argv"], self.dialect.scoring().speculative_flags
+        told = argv.value.values if isinstance(argv, Value) else {}
+        return tuple(sorted({each.partition(".")[0] for each in told if begins and each.startswith(begins)}))
+
     def readiness(self) -> Judgement:
         """Whether the unit serves, and why not."""
         return serves(self.profile.service.unit, *self.settled)

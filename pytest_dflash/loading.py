@@ -40,6 +40,7 @@ def loads_of(run: HostRun) -> Loads:
         sample=lambda: run.collector.collect(SAMPLED, passive=False),
         identity=run.identity_now,
         run=uuid.uuid4().hex[:8],
+        compared=run.allowed.permits("load") and run.allowed.permits("reconfigure"),
         passing=passing(run.tell),
         kept=lambda found: keep(run, found),
     )

@@ -103,18 +103,14 @@ class Trials:
 
     def without_speculation(self, budgets: Budgets) -> Judgement:
         """The running process against the same unit without speculation."""
-        argv = self.run.chain.heard["process_argv"]
-        begins = self.run.dialect.scoring().speculative_flags
-        told = argv.value.values if isinstance(argv, Value) else {}
-        flags = sorted({each.partition(".")[0] for each in told if begins and each.startswith(begins)})
+        flags = self.run.speculative_flags
         if untold := tree_budget.untold(self.run.allowed):
             return untold
         if not flags:
-            return tree_budget.no_speculation(known=bool(begins))
+            return tree_budget.no_speculation(known=bool(self.run.dialect.scoring().speculative_flags))
         running = self.now()
         running.ask_all()
-        budgets.at = budgets.changed = None
-        changed = budgets.changing.apply(dict.fromkeys(flags, None))
+        changed = budgets.without(flags)
         if not changed.restart.ready:
             return tree_budget.unready("none", changed) or tree_budget.nothing()
         reference = self.now()

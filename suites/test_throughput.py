@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pytest_dflash.checks import check
 from pytest_dflash.findings import Judgement, not_applicable
+from pytest_dflash.fresh_loads import FreshLoads
 from pytest_dflash.host_run import HostRun
+from pytest_dflash.lifecycle.changing import Budgets
 from pytest_dflash.load import floors
 from pytest_dflash.load.long_prompts import NEW_TOKENS, REQUESTS, LongPrompts, lengths_of
 from pytest_dflash.load.measuring import Loads
 from pytest_dflash.load.self_test import best_of
 from pytest_dflash.loading import compared, decode_lines
 from pytest_dflash.profile.schema import Profile
-from pytest_dflash.rules import graphs, instrument, throughput, under_load
+from pytest_dflash.rules import graphs, instrument, speculation_pays, throughput, under_load
 from pytest_dflash.rules import long_prompts as longer
 
 
@@ -59,7 +61,7 @@ def test_drafts_are_accepted_as_expected_of_this_text(loads: Loads, load: str | 
 
 @check("throughput.speculation_pays", level="load", per="load")
 def test_speculation_pays_at_this_load(loads: Loads, load: str | None) -> Judgement:
-    return loads.judge(load, throughput.speculation_pays)
+    return loads.judge(load, speculation_pays.recorded)
 
 
 @check("throughput.compared", level="load", per="load")
@@ -92,3 +94,15 @@ def test_a_prompt_that_was_read_is_not_read_again(long_prompts: LongPrompts, pro
     if wanted is None:
         return not_applicable("whether prompts are to be kept is not said: [context] prefix_cache")
     return longer.prefix_cache(long_prompts.reuse(), on=wanted)
+
+
+@check("throughput.starts", level="restart", per="load")
+def test_each_start_of_the_unit_is_as_fast(fresh_loads: FreshLoads, load: str | None) -> Judgement:
+    return fresh_loads.at_each_start(load)
+
+
+@check("throughput.beats_plain", level="reconfigure", per="load")
+def test_the_load_is_faster_than_without_speculation(
+    fresh_loads: FreshLoads, budgets: Budgets, load: str | None
+) -> Judgement:
+    return fresh_loads.beside_plain(load, budgets)

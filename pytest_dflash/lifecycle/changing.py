@@ -5,7 +5,7 @@ Law: what is changed to what, and in which order; `controller` acts, and who pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +15,9 @@ from pytest_dflash.findings import Judgement
 from pytest_dflash.lifecycle.controller import Controller, Restart
 from pytest_dflash.lifecycle.flagline import Change, Changes
 from pytest_dflash.profile.schema import Tree
+
+PLAIN = "none"
+"""The cell that is none: the unit without speculation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +82,33 @@ class Changing:
 
 @dataclass
 class Budgets:
-    """Visits the cells of a draft tree; staying in one costs nothing, moving on one restart."""
+    """Visits the cells of a draft tree; staying in one costs nothing, moving on one restart.
+
+    Attributes:
+        at: The cell, or `PLAIN`; None where the unit is as it was found, or broken.
+        taken: The flags that were taken out for `PLAIN`.
+    """
 
     changing: Changing
     tree: Tree
     dialect: Any
     at: str | None = None
+    taken: tuple[str, ...] = ()
     changed: Changed | None = field(default=None)
 
     def visit(self, cell: str) -> Changed:
         """The unit with this cell's flags."""
+        return self._moved(cell, flags_of(self.tree, cell, self.dialect))
+
+    def without(self, flags: Sequence[str]) -> Changed:
+        """The unit without these flags: those of speculation."""
+        self.taken = tuple(flags)
+        return self._moved(PLAIN, dict.fromkeys(flags))
+
+    def _moved(self, cell: str, changes: Changes) -> Changed:
         if self.changed is None or self.at != cell:
             self.at = self.changed = None
-            self.changed = self.changing.apply(flags_of(self.tree, cell, self.dialect))
+            self.changed = self.changing.apply(changes)
             self.at = cell
         return self.changed
 

@@ -98,7 +98,8 @@ def accept_limits(load: Throughput) -> tuple[Limit, ...]:
 def error_of_each(profile: Profile) -> float:
     """The chance of error that each limit gets, so that all limits of a run together have `ERROR`."""
     limits = sum(
-        sum(limit_of(load, measure) is not None for measure in MEASURES) + len(accept_limits(load))
+        load.starts
+        * (sum(limit_of(load, measure) is not None for measure in MEASURES) + len(accept_limits(load)))
         for load in profile.throughput
     )
     return ERROR / max(limits, 1)

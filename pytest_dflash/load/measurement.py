@@ -35,6 +35,7 @@ class Measurement:
         before, after: Who served.
         error: The chance of error that each limit of this load has.
         began_at_s: On the clock of all stamps.
+        label: Which process it was, where not the one that was found: "start 2", "without speculation".
     """
 
     load: Throughput
@@ -45,6 +46,7 @@ class Measurement:
     after: Reading[Identity]
     error: float
     began_at_s: float
+    label: str = ""
 
     @property
     def replaced(self) -> bool:

@@ -29,6 +29,10 @@ from pytest_dflash.profile.schema import Profile, Throughput
 
 UNLIMITED_REPEATS = 3
 """Of a load without limits: it is only shown."""
+COMPARED_REPEATS = 8
+"""Of such a load where it is compared with another process: fewer than six have no bounds."""
+
+Enough = Callable[[Sequence[Repeat]], bool]
 
 
 def _nobody(_said: object) -> None:
@@ -43,6 +47,7 @@ class Loads:
         door: The service. look: how busy its engine is. counters: of its speculation.
         sample: The host, a transcript of `sampling.SAMPLED`. identity: who serves.
         run: Names this run in every prompt.
+        compared: Whether other processes are measured too, so that loads without limits need bounds.
         passing: Takes a line that is worth showing for a moment. kept: takes each measurement.
     """
 
@@ -53,6 +58,7 @@ class Loads:
     sample: Callable[[], Transcript]
     identity: Callable[[], Reading[Identity]]
     run: str
+    compared: bool = False
     passing: Callable[[str], None] = _nobody
     kept: Callable[[Measurement], None] = _nobody
     _made: dict[str, Measurement | LoadBroken] = field(default_factory=dict)
@@ -71,9 +77,7 @@ class Loads:
             except LoadBroken as error:
                 self._made[name] = error
             except EndpointTrouble as trouble:
-                self._made[name] = LoadBroken(
-                    name, f"the load {name!r} was not begun: {trouble}", trouble.remedy
-                )
+                self._made[name] = not_begun(load, trouble)
         found = self._made[name]
         if isinstance(found, LoadBroken):
             raise found
@@ -89,6 +93,11 @@ class Loads:
             return not_applicable("the profile has no [[throughput]] load")
         return rule(self.measure(name))
 
+    @property
+    def tried(self) -> frozenset[str]:
+        """The loads that were measured, or that broke."""
+        return frozenset(self._made)
+
     def all(self) -> tuple[Measurement, ...]:
         """Every load of the profile that could be measured, also those that broke after a while."""
         for load in self.profile.throughput:
@@ -96,24 +105,40 @@ class Loads:
                 self.measure(load.name)
         return tuple(self._seen)
 
-    def _measure(self, load: Throughput) -> Measurement:
+    def afresh(self, name: str, label: str, enough: Enough | None = None) -> Measurement:
+        """The load once more, of the process that runs now; `enough` is asked instead of the limits.
+
+        Raises:
+            As `measure`.
+        """
+        load = next(each for each in self.profile.throughput if each.name == name)
+        try:
+            return self._measure(load, label, enough)
+        except EndpointTrouble as trouble:
+            raise not_begun(load, trouble) from None
+
+    def _measure(self, load: Throughput, label: str = "", enough: Enough | None = None) -> Measurement:
         error, before, began = floors.error_of_each(self.profile), self.identity(), clock()
         watch = Watch(self.look, self.sample, self.profile.traffic.abort_when_foreign)
         counters: list[Reading[Drafting]] = [self.counters()]
+        compared = self.compared or load.starts > 1
 
         def decided(repeats: Sequence[Repeat]) -> bool:
             counters.append(self.counters())
             found = decisions(load, repeats, counters, error)
             self.passing(progress(load, len(repeats), found, clock() - began))
-            if not found:
-                return len(repeats) >= UNLIMITED_REPEATS
+            if enough is not None:
+                return enough(repeats)
+            fewest = COMPARED_REPEATS if compared else 1 if found else UNLIMITED_REPEATS
+            if len(repeats) < fewest:
+                return False
             return all(each.standing is not Standing.OPEN for each in found)
 
         self.passing(f"{load.name}: warm-up, {load.concurrency} at once")
+        # Other prompts in each process: a cache may outlive it.
+        plan = floors.plan_of(load, f"{self.run} {label}".rstrip())
         with watch:
-            result = runner.run(
-                self.door(), floors.plan_of(load, self.run), decided=decided, abort=watch.reason
-            )
+            result = runner.run(self.door(), plan, decided=decided, abort=watch.reason)
         measurement = Measurement(
             load=load,
             result=result,
@@ -123,12 +148,19 @@ class Loads:
             after=self.identity(),
             error=error,
             began_at_s=began,
+            label=label,
         )
-        self._seen.append(measurement)
+        if not label:
+            self._seen.append(measurement)
         self.kept(measurement)
         if result.stop is Stop.BROKEN:
             raise broken(load, result, replaced=measurement.replaced)
         return measurement
+
+
+def not_begun(load: Throughput, trouble: EndpointTrouble) -> LoadBroken:
+    """That the first request of a load was refused, as an error."""
+    return LoadBroken(load.name, f"the load {load.name!r} was not begun: {trouble}", trouble.remedy)
 
 
 def broken(load: Throughput, result: PhaseResult, *, replaced: bool) -> LoadBroken:

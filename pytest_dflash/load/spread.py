@@ -5,6 +5,7 @@ Law: numbers in, numbers out. Nothing is ever dropped: an outlier is shown and s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, pstdev
@@ -18,6 +19,9 @@ FEWEST_OF_A_MODE = 3
 FEWEST_WITH_MODES = 10
 APART = 4.0
 """The gap between two modes in spreads of the wider one: normal repeats look like two in less than one run of 100."""
+
+UNLIKE = 0.05
+"""Starts that differ by less than this share of the faster one are alike, however surely they differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +62,25 @@ def modes(values: Sequence[float]) -> Modes | None:
     low, high = tuple(ordered[:cut]), tuple(ordered[cut:])
     gap = high[0] - low[-1]
     return Modes(low, high) if gap > 0 and gap >= APART * max(pstdev(low), pstdev(high)) else None
+
+
+def slow_starts(starts: Sequence[Sequence[float]]) -> tuple[int, ...]:
+    """Which process starts landed in the slower of two modes, by position; () where all are alike.
+
+    Args:
+        starts: The repeats of each start, at least one each, of a rate.
+    """
+    means = [fmean(each) for each in starts]
+    order = sorted(range(len(starts)), key=means.__getitem__)
+    if len(order) < 2:
+        return ()
+    cut = max(range(1, len(order)), key=lambda at: means[order[at]] - means[order[at - 1]])
+    below, above = order[cut - 1], order[cut]
+    freedom = sum(len(each) - 1 for each in starts)
+    squares = sum(len(each) * pstdev(each) ** 2 for each in starts)
+    if not freedom:
+        return ()
+    error = math.sqrt(squares / freedom * (1 / len(starts[below]) + 1 / len(starts[above])))
+    gap = means[above] - means[below]
+    clear = gap >= max(APART * error, UNLIKE * means[above]) and gap > 0
+    return tuple(sorted(order[:cut])) if clear else ()

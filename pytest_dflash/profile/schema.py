@@ -134,6 +134,7 @@ class Throughput(Table):
         max_ttft_ms: Of the mean time to the first token, as max_tpot_ms of the time per token after it.
         accept_length: Generated tokens per verify step, bonus token included, for this class of text.
         plain_output_tokens_per_s_total: What this load came to without speculation, as somebody measured it.
+        starts: In how many processes it is measured; each beyond the first restarts the unit, where that is allowed.
     """
 
     name: Said
@@ -148,6 +149,7 @@ class Throughput(Table):
     accept_length: Range | None = None
     plain_output_tokens_per_s_total: Positive | None = None
     time_budget_s: Positive = 120
+    starts: Count = 1
 
 
 class Context(Table):

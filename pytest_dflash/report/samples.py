@@ -22,7 +22,8 @@ FOLDER = "samples"
 def write(folder: Path, host: str, found: Measurement, redact: Callable[[str], str]) -> None:
     """Writes the requests of a load, and adds its looks at the host to those of the loads before."""
     folder.mkdir(parents=True, exist_ok=True)
-    requests = folder / f"throughput-{plain(host)}-{plain(found.load.name)}.jsonl"
+    name = f"{found.load.name} {found.label}"
+    requests = folder / f"throughput-{plain(host)}-{plain(name)}.jsonl"
     requests.write_text("".join(_lines(requests_of(found), redact)), "utf-8")
     with (folder / f"host-{plain(host)}.jsonl").open("a", encoding="utf-8") as looks:
         looks.writelines(_lines(looks_of(found), redact))
@@ -52,9 +53,9 @@ def requests_of(found: Measurement) -> Iterator[Mapping[str, Any]]:
 def looks_of(found: Measurement) -> Iterator[Mapping[str, Any]]:
     """Each look at the host and at the engine's requests."""
     for sample in found.beside.samples:
-        yield {"load": found.load.name, **tree(sample)}
+        yield {"load": found.load.name, "label": found.label, **tree(sample)}
     for sight in found.beside.sights:
-        yield {"load": found.load.name, **asdict(sight)}
+        yield {"load": found.load.name, "label": found.label, **asdict(sight)}
 
 
 def tree(thing: Any) -> Any:

@@ -12,9 +12,9 @@ from dataclasses import replace
 from statistics import fmean
 
 from pytest_dflash.findings import Evidence, Json, Judgement, failed, not_applicable, passed, unproven
-from pytest_dflash.load.floors import TOTAL, TPOT, TTFT, Measure, accept_limits, limit_of
+from pytest_dflash.load.floors import TPOT, TTFT, Measure, accept_limits, limit_of
 from pytest_dflash.load.instrument import quantile
-from pytest_dflash.load.limit import Limit, Standing, decide
+from pytest_dflash.load.limit import Standing, decide
 from pytest_dflash.load.measurement import Measurement
 from pytest_dflash.load.records import Failure, RequestRecord
 from pytest_dflash.rules.measured import (
@@ -137,40 +137,6 @@ def streaming(found: Measurement) -> Judgement:
             cause="a proxy that buffers answers; users see nothing, and then much at once",
             remedy="switch buffering off for this route (nginx: proxy_buffering off), or ask the engine itself: endpoint.url",
             measures=measures,
-        ),
-        found,
-    )
-
-
-def speculation_pays(found: Measurement) -> Judgement:
-    """The load is faster than it was without speculation."""
-    plain = found.load.plain_output_tokens_per_s_total
-    if plain is None:
-        return finish(
-            not_applicable(
-                "no rate without speculation is known: measure one and write plain_output_tokens_per_s_total"
-            ),
-            found,
-        )
-    values = found.values(TOTAL)
-    if not values:
-        return finish(unproven(f"no repeat of {found.load.name!r} has a total rate"), found)
-    limit = Limit("output of all requests together", "tokens/s", plain)
-    decision = decide(values, limit, found.error)
-    judgement = judge(decision, found, tainted(TOTAL, decision, found))
-    gain = fmean(values) / plain
-    said = {
-        Standing.MET: f"speculation pays: {gain:.2f} times the {plain:g} tokens/s without it",
-        Standing.MISSED: f"speculation costs more than it saves: {gain:.2f} times the {plain:g} tokens/s without it",
-    }
-    summary = said.get(decision.standing, judgement.summary) if not judgement.cause else judgement.summary
-    return finish(
-        replace(
-            judgement,
-            summary=summary,
-            measures={"speculation_gain": gain, "plain_output_tokens_per_s": plain},
-            remedy=judgement.remedy
-            or "compare accept length and step time; a smaller budget costs less where many requests share the GPU",
         ),
         found,
     )

@@ -5,6 +5,8 @@ Law: pure; what came of a change, and the trials of the cells visited so far in,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pytest_dflash.findings import Judgement, Outcome, failed, not_applicable, unproven
 from pytest_dflash.levels import MEANING, Allowed
 from pytest_dflash.lifecycle.changing import Changed
@@ -54,7 +56,7 @@ def no_speculation(*, known: bool) -> Judgement:
     )
 
 
-def still_speculates(flags: list[str]) -> Judgement:
+def still_speculates(flags: Sequence[str]) -> Judgement:
     """The reference is none."""
     return unproven(
         f"without {', '.join(flags)} the engine still tells verify steps, so it is no reference",

@@ -10,7 +10,7 @@ from pytest_dflash.load import floors
 from pytest_dflash.load.phase import Stop
 from pytest_dflash.load.records import Failure
 from pytest_dflash.load.sampling import Beside, Sight
-from pytest_dflash.rules import throughput
+from pytest_dflash.rules import speculation_pays, throughput
 from tests.rules.loads import FAST, SCATTER, SLOW, WHO, load, measured, request
 
 FOREIGN = Beside(foreign=(Sight(at_s=1.0, running=4, queued=2, ours=1),))
@@ -191,13 +191,13 @@ def test_acceptance_without_counters_is_unproven_where_it_is_expected() -> None:
 
 @pytest.mark.parametrize("plain, outcome", [(30.0, Outcome.PASS), (60.0, Outcome.FAIL)])
 def test_speculation_has_to_be_faster_than_no_speculation(plain: float, outcome: Outcome) -> None:
-    found = throughput.speculation_pays(measured(load(plain_output_tokens_per_s_total=plain)))
+    found = speculation_pays.recorded(measured(load(plain_output_tokens_per_s_total=plain)))
     assert found.outcome is outcome
     assert found.measures["plain_output_tokens_per_s"] == plain
 
 
 def test_nobody_is_judged_by_a_plain_rate_that_nobody_measured() -> None:
-    assert throughput.speculation_pays(measured(load())).outcome is Outcome.NOT_APPLICABLE
+    assert speculation_pays.recorded(measured(load())).outcome is Outcome.NOT_APPLICABLE
 
 
 def test_the_price_of_a_load_goes_along() -> None:
