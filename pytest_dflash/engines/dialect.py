@@ -203,12 +203,6 @@ class Dialect(Protocol):
     def native_window(self, drafter_config: Json, version: str | None) -> Reading[int]:
         """The window by the drafter's own config.json: Absent when it has none or this version ignores it."""
 
-    def model_path(self, settings: Mapping[str, Json]) -> str | None:
-        """Where the target model lies, as the settings spell it: a folder of the host, or a name at a hub."""
-
-    def draft_path(self, settings: Mapping[str, Json]) -> str | None:
-        """Where the drafter lies; None when nobody drafts with a model of its own."""
-
     def routes(self) -> Sequence[Route]:
         """Routes that need a key where one is set. Never one whose GET acts, or for which the engine generates."""
 

@@ -20,6 +20,11 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def text(value: Any) -> str | None:
+    """A text that is not empty, else None."""
+    return value if isinstance(value, str) and value else None
+
+
 def count(value: Any) -> int | None:
     """A whole number, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None

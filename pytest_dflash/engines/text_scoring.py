@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pytest_dflash.engines import shared_routes
 from pytest_dflash.engines.scoring import Ask, Bounds, Drafting, Order, Scored, Spoken
-from pytest_dflash.engines.shapes import count, listed, table
-from pytest_dflash.facts.reading import Reading, Silent, Value
+from pytest_dflash.facts.reading import Reading, Silent
 from pytest_dflash.findings import Json
-
-COMPLETIONS = "/v1/completions"
 
 
 class TextScoring:
@@ -36,36 +34,11 @@ class TextScoring:
 
     def generate(self, order: Order, model: str) -> Ask:
         """POST /v1/completions."""
-        prompt: Json = order.prompt if isinstance(order.prompt, str) else list(order.prompt)
-        body: dict[str, Json] = {
-            "model": model, "prompt": prompt, "max_tokens": order.max_tokens, "temperature": order.temperature,
-            "ignore_eos": order.to_the_limit,
-        }  # fmt: skip
-        if order.seed is not None:
-            body["seed"] = order.seed
-        if order.schema is not None:
-            form: dict[str, Json] = {"name": "answer", "schema": order.schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": form}
-        return Ask(COMPLETIONS, body)
+        return shared_routes.completion(order, model)
 
     def spoken(self, document: Json) -> Reading[Spoken]:
         """The first choice, and usage."""
-        where = f"POST {COMPLETIONS}"
-        choices = listed(table(document).get("choices"))
-        if not choices:
-            return Silent("the answer has no choices", where)
-        choice, usage = table(choices[0]), table(table(document).get("usage"))
-        return Value(
-            Spoken(
-                tokens=None,
-                text=str(choice.get("text") or ""),
-                finish=str(choice.get("finish_reason") or ""),
-                prompt_tokens=count(usage.get("prompt_tokens")),
-                completion_tokens=count(usage.get("completion_tokens")),
-                cached_tokens=count(table(usage.get("prompt_tokens_details")).get("cached_tokens")),
-            ),
-            where,
-        )
+        return shared_routes.spoken(document)
 
     def score(self, tokens: Sequence[int], start: int, model: str, *, afresh: bool = False) -> Ask | None:  # noqa: ARG002 - the seam's
         """No way."""

@@ -1,12 +1,15 @@
 """A word of a command line as the value that a person means.
 
-Law: one word in, one value out; what a flag is for is not known here.
+Law: one word in, one value out, never an exception; what a flag is for is not known here.
 """
 
 from __future__ import annotations
 
 import json
 import re
+
+from pytest_dflash.engines.literals import plain
+from pytest_dflash.findings import Json
 
 
 def typed(text: str) -> None | bool | int | float | str | list[object] | dict[str, object]:
@@ -26,3 +29,19 @@ def typed(text: str) -> None | bool | int | float | str | list[object] | dict[st
             return text
         return value
     return text
+
+
+def document(text: str) -> Json:
+    """JSON text as what it says; other text as itself."""
+    try:
+        return plain(json.loads(text))
+    except (ValueError, RecursionError):
+        return text
+
+
+def real(text: str) -> Json:
+    """A number with a point or without; other text as itself."""
+    try:
+        return plain(float(text))
+    except ValueError:
+        return text

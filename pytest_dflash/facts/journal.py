@@ -52,6 +52,15 @@ class Journal:
     start_monotonic_us: int | None = None
     gap: str = ""
 
+    @property
+    def unproving(self) -> str | None:
+        """Why a line that is not here may have been written all the same; None where it was not."""
+        if not self.entries:
+            return "no line of this invocation could be read"
+        if not self.reaches_start:
+            return "the log no longer reaches back to this start"
+        return None if self.whole else self.gap or "the middle of the log was left out"
+
     def lost_before(self, text: str) -> bool:
         """Whether journald dropped lines before the last one that ends with `text`: it says so where it goes on."""
         at = max((i for i, entry in enumerate(self.entries) if entry.message.endswith(text)), default=0)

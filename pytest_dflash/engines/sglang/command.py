@@ -6,49 +6,29 @@ Law: words in, settings out; a flag that no table knows (a fork's) is kept under
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
 
-from pytest_dflash.engines.command_line import Command, commands
 from pytest_dflash.engines.config_file import merged
 from pytest_dflash.engines.dialect import Settings
+from pytest_dflash.engines.launch import Launch, Program, launch
 from pytest_dflash.engines.literals import plain
 from pytest_dflash.engines.sglang import flags
-from pytest_dflash.engines.words import typed
+from pytest_dflash.engines.words import document, real, typed
 from pytest_dflash.findings import Json
 
 _MODULES = frozenset({"sglang.launch_server", "sglang.srt.entrypoints.http_server"})
 
 
-def entry(argv: Sequence[str]) -> tuple[Command, tuple[str, ...]] | None:
-    """The command that starts the server and the words after the server's name; None when none does."""
-    for command in commands(argv):
-        at = _after_entry(command.argv)
-        if at is not None:
-            return command, command.argv[at:]
-    return None
+def entry(argv: Sequence[str]) -> Launch | None:
+    """The command that starts the server, with the words after the server's name; None when none does."""
+    return launch(argv, _given)
 
 
-def _after_entry(argv: Sequence[str]) -> int | None:
-    name = PurePosixPath(argv[0]).name
-    if name == "sglang" and argv[1:2] == ("serve",):
-        return 2
-    if not re.match(r"(python|pypy)[\d.]*$", name):
-        return None
-    at = 1
-    while at < len(argv) and argv[at].startswith("-") and argv[at] not in {"-m", "-c"}:
-        at += 2 if argv[at] in {"-X", "-W"} else 1
-    word = argv[at + 1 : at + 2] if argv[at : at + 1] == ("-m",) else argv[at : at + 1]
-    if not word or argv[at] == "-c":
-        return None
-    if argv[at] == "-m" and word[0] in _MODULES:
-        return at + 2
-    if argv[at] != "-m" and word[0].endswith("sglang/launch_server.py"):
-        return at + 1
-    serving = PurePosixPath(word[0]).name == "sglang"
-    after = at + (2 if argv[at] == "-m" else 1)
-    return after + 1 if serving and argv[after : after + 1] == ("serve",) else None
+def _given(program: Program) -> tuple[str, ...] | None:
+    words = program.words
+    if program.name in _MODULES if program.module else program.name.endswith("sglang/launch_server.py"):
+        return words
+    return words[1:] if program.base == "sglang" and words[:1] == ("serve",) else None
 
 
 def settings(argv: Sequence[str], files: Mapping[str, str], version: str | None) -> Settings:
@@ -66,13 +46,9 @@ def settings(argv: Sequence[str], files: Mapping[str, str], version: str | None)
     found = entry(argv)
     if found is None:
         return Settings({}, "no SGLang server in this command line", {}, complete=False)
-    command, words = found
-    line = merged(words, files, _words_of)
+    line = merged(found.words, files, _words_of)
     values, spelled = _read(line.words, version)
-    expanded = any("expands" in note for note in command.notes) and any(
-        "$" in w or "`" in w for w in line.words
-    )
-    return Settings(values, line.where, spelled, line.complete and not expanded)
+    return Settings(values, line.where, spelled, line.complete and found.certain(line.words))
 
 
 def _words_of(key: str, value: object) -> list[str]:
@@ -130,21 +106,7 @@ def _value(kind: str, given: Sequence[str]) -> Json:
     if kind == "str":
         return given[0]
     if kind == "json":
-        return _json(given[0]) if len(given) == 1 else list(given)
+        return document(given[0]) if len(given) == 1 else list(given)
     if kind == "float":
-        return _float(given[0])
+        return real(given[0])
     return plain(typed(given[0])) if kind or len(given) == 1 else [plain(typed(word)) for word in given]
-
-
-def _json(text: str) -> Json:
-    try:
-        return plain(json.loads(text))
-    except (ValueError, RecursionError):
-        return text
-
-
-def _float(text: str) -> Json:
-    try:
-        return plain(float(text))
-    except ValueError:
-        return text

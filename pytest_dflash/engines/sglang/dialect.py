@@ -138,14 +138,6 @@ class SGLang:
         """The sliding window of the drafter's own config.json, where this version honours it."""
         return native.window(drafter_config, flags.parsed(version))
 
-    def model_path(self, settings: Mapping[str, Json]) -> str | None:
-        """`--model-path`."""
-        return _text(settings.get("model-path"))
-
-    def draft_path(self, settings: Mapping[str, Json]) -> str | None:
-        """`--speculative-draft-model-path`."""
-        return _text(settings.get("speculative-draft-model-path"))
-
     def routes(self) -> Sequence[Route]:
         """What its key guards, or should."""
         return routes.ROUTES
@@ -157,7 +149,3 @@ class SGLang:
     def default_port(self) -> int:
         """30000."""
         return 30000
-
-
-def _text(value: Json) -> str | None:
-    return value if isinstance(value, str) and value else None

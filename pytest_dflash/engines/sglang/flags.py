@@ -9,9 +9,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
+
+from pytest_dflash.engines import flag_table
+from pytest_dflash.engines.flag_table import stated
 
 FIRST_KNOWN = Version("0.5.5")
 
@@ -49,30 +51,17 @@ class Flag:
 @cache
 def table() -> dict[str, Flag]:
     """Every spelling, by name."""
-    text = files(__package__).joinpath("flags.tsv").read_text(encoding="utf-8")
     found: dict[str, Flag] = {}
-    for line in text.splitlines():
-        if line.startswith(("#", "setting\t")):
-            continue
-        setting, name, kind, since, removed, default, resolved = line.split("\t")
-        found[name] = Flag(setting, name, kind, _or_none(since), _or_none(removed), default, bool(resolved))
+    for setting, name, kind, since, removed, default, resolved in flag_table.rows(__package__):
+        found[name] = Flag(setting, name, kind, stated(since), stated(removed), default, bool(resolved))
     for name, kind in FORK_FLAGS.items():
         found[name] = Flag(name, name, kind)
     return found
 
 
-def _or_none(text: str) -> Version | None:
-    return Version(text) if text else None
-
-
 def parsed(version: str | None) -> Version | None:
-    """A version that the table can speak about, else None: a build from git calls itself 0.0.0."""
-    try:
-        found = Version(version or "")
-    except InvalidVersion:
-        return None
-    base = Version(found.base_version)
-    return base if base >= FIRST_KNOWN else None
+    """A version that the table can speak about, else None."""
+    return flag_table.release(version, FIRST_KNOWN)
 
 
 @cache

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pytest_dflash.engines.dialect import Settings
 from pytest_dflash.engines.sglang import flags
+from pytest_dflash.engines.shapes import table, text
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Json
 
@@ -52,5 +53,4 @@ def _spelled(document: dict[str, Json]) -> dict[str, str]:
 
 def version(document: Json) -> str | None:
     """The engine's version, as it says."""
-    found = document.get("version") if isinstance(document, dict) else None
-    return found if isinstance(found, str) and found else None
+    return text(table(document).get("version"))

@@ -10,12 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from pytest_dflash.engines import lines
 from pytest_dflash.engines.dialect import Settings
+from pytest_dflash.engines.lines import Said
 from pytest_dflash.engines.sglang import args_line, flags
 from pytest_dflash.engines.sglang.log_lines import (
     READY,
     RunnerLine,
-    Said,
     effective_line,
     runner_line,
     spoken,
@@ -55,18 +56,14 @@ def said_by_runner(algorithm: str) -> frozenset[str]:
     return frozenset(said - {"speculative-draft-window-size"} if algorithm == "DSPARK" else said)
 
 
-def last_start(journal: Journal) -> tuple[Said | None, list[Said]]:
+def last_start(journal: Journal) -> tuple[Said | None, Sequence[Said]]:
     """The newest `server_args=` line, and all lines after it; all lines of the log where there is none."""
-    lines = list(spoken(journal))
-    for at in range(len(lines) - 1, -1, -1):
-        if lines[at].text.startswith("server_args="):
-            return lines[at], lines[at + 1 :]
-    return None, lines
+    return lines.last_start(list(spoken(journal)), lambda text: text.startswith("server_args="))
 
 
 def server_args(journal: Journal) -> Reading[Settings]:
     """The settings that the engine printed when it had resolved them."""
-    said, lines = last_start(journal)
+    said, after = last_start(journal)
     parsed = args_line.parse(said.text) if said else None
     if said and parsed and parsed.fields:
         values = {flags.named(key): value for key, value in parsed.fields.items()}
@@ -77,13 +74,13 @@ def server_args(journal: Journal) -> Reading[Settings]:
         return Value(Settings(values, where, spelled, parsed.whole), where)
     if said:
         return Silent("the server_args line cannot be read", _where(journal, "server_args=", said))
-    if unheard := _unheard(journal):
+    if unheard := journal.unproving:
         return Silent(unheard)
     if any(
-        not line.entry.message for line in lines
+        not line.entry.message for line in after
     ):  # journalctl -o json leaves out long texts without --all
         return Silent("a line of the log was read without its text")
-    if any(_AFTER_ARGS.match(line.text) or line.text.startswith(READY) for line in lines):
+    if any(_AFTER_ARGS.match(line.text) or line.text.startswith(READY) for line in after):
         return Absent(f"log of invocation {journal.invocation_id}")
     return Silent("the engine has not printed its settings yet, or its log level hides them")
 
@@ -93,14 +90,14 @@ def draft_runner(journal: Journal) -> Reading[Settings]:
 
     Where several replicas say different things, the odd one out is returned and named.
     """
-    said, lines = last_start(journal)
-    found = [line for line in map(runner_line, lines) if line]
+    said, after = last_start(journal)
+    found = [line for line in map(runner_line, after) if line]
     if found:
-        when = next(journal.after_start(line.entry) for line in lines if runner_line(line))
+        when = next(journal.after_start(line.entry) for line in after if runner_line(line))
         return _together(found, when)
-    if unheard := _unheard(journal):
+    if unheard := journal.unproving:
         return Silent(unheard)
-    if said and any(READY in line.text for line in lines):
+    if said and any(READY in line.text for line in after):
         return Absent(f"log of invocation {journal.invocation_id}")
     return Silent("no draft runner has said anything yet: the start is not over, or the log level hides it")
 
@@ -140,22 +137,14 @@ def _settings(line: RunnerLine, found: Sequence[RunnerLine]) -> dict[str, Json]:
 
 def effective(journal: Journal) -> Reading[Settings]:
     """What the first scheduler settled on once it knew the memory: tokens in the pool, batch, context length."""
-    _, lines = last_start(journal)
-    for line in reversed(lines):
+    _, after = last_start(journal)
+    for line in reversed(after):
         if found := effective_line(line):
             values = {flags.named(key): value for key, value in found.items()}
             return Value(Settings(values, _where(journal, "max_total_num_tokens=", line), {}), line.text)
-    return Silent(_unheard(journal) or "the scheduler has not said yet what it settled on")
+    return Silent(journal.unproving or "the scheduler has not said yet what it settled on")
 
 
 def _where(journal: Journal, what: str, said: Said) -> str:
     when = journal.after_start(said.entry)
-    return (f"{when}: " if when else "") + what + (f" of pid {said.entry.pid}" if said.entry.pid else "")
-
-
-def _unheard(journal: Journal) -> str | None:
-    if not journal.entries:
-        return "no line of this invocation could be read"
-    if not journal.reaches_start:
-        return "the log no longer reaches back to this start"
-    return None if journal.whole else journal.gap or "the middle of the log was left out"
+    return (f"{when}: " if when else "") + what + lines.of_pid(said)

@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pytest_dflash.engines import lines
 from pytest_dflash.engines.dialect import Decode
+from pytest_dflash.engines.lines import Said
 from pytest_dflash.engines.literals import plain
 from pytest_dflash.engines.words import typed
 from pytest_dflash.facts.journal import Entry, Journal
@@ -43,15 +45,6 @@ _EFFECTIVE = re.compile(r"max_total_num_tokens=\d+, .*")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One line without its prefix. `rank`: "DP0 TP0", "" for the main process or a single rank."""
-
-    text: str
-    rank: str
-    entry: Entry
-
-
-@dataclass(frozen=True, slots=True)
 class RunnerLine:
     """`Initialized ALGORITHM draft runner. k=v, …` (what: "draft runner") or `… worker. k=v, …`."""
 
@@ -64,11 +57,11 @@ class RunnerLine:
 
 def spoken(journal: Journal) -> Iterator[Said]:
     """The engine's own lines, oldest first; what pid 1 says about the unit is left out."""
-    return (said(entry) for entry in journal.entries if not entry.from_manager)
+    return lines.spoken(journal, said)
 
 
 def said(entry: Entry) -> Said:
-    """What a line says: prefixes taken off, and out of its JSON where the log is JSON."""
+    """What a line says and which rank says it: prefixes taken off, and out of its JSON where the log is JSON."""
     text, rank = entry.message.strip(), ""
     if text.startswith("{") and text.endswith("}"):
         text = _from_json(text)
@@ -98,7 +91,7 @@ def runner_line(line: Said) -> RunnerLine | None:
     if not found:
         return None
     pairs = {key: _word(value) for key, value in _PAIR.findall(found["rest"])}
-    return RunnerLine(found["algorithm"], found["what"], pairs, line.rank, line.text)
+    return RunnerLine(found["algorithm"], found["what"], pairs, line.who, line.text)
 
 
 def decode_line(line: Said) -> Decode | None:
@@ -110,7 +103,7 @@ def decode_line(line: Said) -> Decode | None:
     graph = next((value for key, value in parts.items() if key.endswith(" graph")), None)
     return Decode(
         at_us=line.entry.realtime_us,
-        rank=line.rank,
+        rank=line.who,
         running=_whole(parts.get("#running-req")) or 0,
         queued=_whole(parts.get("#queue-req")),
         accept_len=_number(parts.get("accept len")),

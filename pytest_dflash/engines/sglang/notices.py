@@ -56,4 +56,4 @@ PHRASES = Phrases(
 
 def notices(journal: Journal) -> Iterator[Warning_]:
     """The telling lines of an invocation, oldest first."""
-    return PHRASES.notices((line.text, line.rank, line.entry.pid) for line in spoken(journal))
+    return PHRASES.notices((line.text, line.who, line.entry.pid) for line in spoken(journal))

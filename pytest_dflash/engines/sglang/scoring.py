@@ -6,13 +6,13 @@ Law: bodies out, values in. Field names are those of 0.5.5 to 0.5.23; several sp
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from packaging.version import Version
 
+from pytest_dflash.engines import shared_routes
+from pytest_dflash.engines.metrics import METRICS, samples, total
 from pytest_dflash.engines.scoring import TOP, Ask, Bounds, Drafting, Order, Scored, Spoken
 from pytest_dflash.engines.sglang import flags
 from pytest_dflash.engines.shapes import count, counts, listed, number, table
@@ -31,7 +31,6 @@ NEUTRAL: Mapping[str, Json] = {
 }
 """Said each time: servers take defaults of their own from the model's generation_config.json."""
 HISTOGRAMS = ("spec_correct_drafts_histogram", "spec_accept_histogram")
-_SAMPLE = re.compile(r"^sglang:(?P<name>\w+?)(?:_total)?(?:\{[^}\n]*\})? (?P<value>[-+.\w]+)$", re.MULTILINE)
 
 
 class SGLangScoring:
@@ -55,8 +54,7 @@ class SGLangScoring:
 
     def ids(self, document: Json) -> Reading[tuple[int, ...]]:
         """`tokens`."""
-        found = counts(table(document).get("tokens"))
-        return Value(found, "POST /tokenize") if found else Silent("it told no tokens", "POST /tokenize")
+        return shared_routes.token_ids(document)
 
     def generate(self, order: Order, model: str) -> Ask:  # noqa: ARG002 - one server, one model
         """POST /generate. `sampling_seed` counts only where the server samples deterministically."""
@@ -140,21 +138,15 @@ class SGLangScoring:
 
     def counters_path(self) -> str:
         """/metrics, which is there with --enable-metrics only."""
-        return "/metrics"
+        return METRICS
 
     def counters(self, text: str) -> Reading[Drafting]:
         """Generated tokens and verify calls (from 0.5.14 on)."""
-        sums: dict[str, float] = {}
-        for match in _SAMPLE.finditer(text):
-            try:
-                value = float(match["value"])
-            except ValueError:
-                continue
-            if math.isfinite(value):
-                sums[match["name"]] = sums.get(match["name"], 0.0) + value
-        if "spec_verify_calls" not in sums or "generation_tokens" not in sums:
-            return Silent("sglang:spec_verify_calls_total is not among the counters", "GET /metrics")
-        return Value(Drafting(sums["generation_tokens"], sums["spec_verify_calls"]), "GET /metrics")
+        told = samples(text, "sglang")
+        if "spec_verify_calls" not in told or "generation_tokens" not in told:
+            return Silent("sglang:spec_verify_calls_total is not among the counters", f"GET {METRICS}")
+        tokens, steps = total(told["generation_tokens"]), total(told["spec_verify_calls"])
+        return Value(Drafting(tokens, steps), f"GET {METRICS}")
 
 
 def _pair(value: Any) -> tuple[int, float] | None:

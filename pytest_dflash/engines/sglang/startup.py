@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 
+from pytest_dflash.engines.lines import Phases, newest_phase
 from pytest_dflash.engines.sglang.journalled import last_start
 from pytest_dflash.engines.sglang.log_lines import READY
 from pytest_dflash.facts.journal import Journal
 
-PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
+PHASES: Phases = (
     (re.compile(re.escape(READY)), "start-up is over"),
     (re.compile(r"Initialization failed\. (?P<a>.{0,120})"), "start-up failed: {a}"),
     (
@@ -33,7 +34,6 @@ PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Init (?:torch distributed|parallel) begin"), "joining the ranks"),
     (re.compile(r"max_total_num_tokens="), "scheduler up"),
 )
-"""What a line tells, the first that fits counts. A progress bar writes many states on one line: the last counts."""
 
 
 def ready_line(journal: Journal) -> str | None:
@@ -44,11 +44,5 @@ def ready_line(journal: Journal) -> str | None:
 
 def progress(journal: Journal) -> str:
     """What the start is busy with, in a few words; "" when no line tells."""
-    args, lines = last_start(journal)
-    for line in reversed(lines):
-        newest = line.text[-4000:].split("\r")
-        for text in reversed(newest):
-            for pattern, words in PHASES:
-                if found := pattern.search(text):
-                    return words.format(**found.groupdict())
-    return "settings resolved" if args else ""
+    args, after = last_start(journal)
+    return newest_phase(after, PHASES) or ("settings resolved" if args else "")

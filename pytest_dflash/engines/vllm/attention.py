@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pytest_dflash.engines.vllm.log_lines import Said
+from pytest_dflash.engines.lines import Said
 
 SETTING = "attention-backend"
 WORDINGS = (

@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
 
-from pytest_dflash.engines.command_line import Command, commands
 from pytest_dflash.engines.config_file import merged
 from pytest_dflash.engines.dialect import Settings
+from pytest_dflash.engines.launch import Launch, Program, launch
 from pytest_dflash.engines.literals import plain
 from pytest_dflash.engines.vllm import flags, json_flags
-from pytest_dflash.engines.words import typed
+from pytest_dflash.engines.words import document, real, typed
 from pytest_dflash.findings import Json
 
 _SERVERS = re.compile(r"vllm\.entrypoints\.(?:openai\.)?api_server")
@@ -24,29 +23,17 @@ _SIZES = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "K": 2**10, "M": 2**2
 _TEXT = frozenset({"str"})
 
 
-def entry(argv: Sequence[str]) -> tuple[Command, tuple[str, ...]] | None:
-    """The command that starts the server and the words after `serve` or the module; None when none does."""
-    for command in commands(argv):
-        words = _after_entry(command.argv)
-        if words is not None:
-            return command, words
-    return None
+def entry(argv: Sequence[str]) -> Launch | None:
+    """The command that starts the server, with the words after `serve` or the module; None when none does."""
+    return launch(argv, _given)
 
 
-def _after_entry(argv: tuple[str, ...]) -> tuple[str, ...] | None:
-    name, words = PurePosixPath(argv[0]).name, argv[1:]
-    if re.match(r"(python|pypy)[\d.]*$", name):
-        while words and words[0].startswith("-") and words[0] not in {"-m", "-c"}:
-            words = words[2 if words[0] in {"-X", "-W"} else 1 :]
-        module = words[:1] == ("-m",)
-        words = words[1:] if module else words
-        if not words or words[0] == "-c":
-            return None
-        target, words = words[0], words[1:]
-        if _SERVERS.fullmatch(target) if module else target.endswith("entrypoints/openai/api_server.py"):
-            return words
-        name = "vllm" if module and _CLI.fullmatch(target) else PurePosixPath(target).name
-    return words[1:] if name == "vllm" and words[:1] == ("serve",) else None
+def _given(program: Program) -> tuple[str, ...] | None:
+    name, words = program.name, program.words
+    if _SERVERS.fullmatch(name) if program.module else name.endswith("entrypoints/openai/api_server.py"):
+        return words
+    serving = _CLI.fullmatch(name) if program.module else program.base == "vllm"
+    return words[1:] if serving and words[:1] == ("serve",) else None
 
 
 def settings(argv: Sequence[str], files: Mapping[str, str], version: str | None) -> Settings:  # noqa: ARG001 - the seam's
@@ -64,13 +51,11 @@ def settings(argv: Sequence[str], files: Mapping[str, str], version: str | None)
     found = entry(argv)
     if found is None:
         return Settings({}, "no vLLM server in this command line", {}, complete=False)
-    command, words = found
-    line = merged(words, files, _words_of, leads=lambda word: not _is_flag(word))  # the model stays in front
+    line = merged(
+        found.words, files, _words_of, leads=lambda word: not _is_flag(word)
+    )  # the model stays in front
     values, spelled = _Line().read(line.words)
-    expanded = any("expands" in note for note in command.notes) and any(
-        "$" in w or "`" in w for w in line.words
-    )
-    return Settings(values, line.where, spelled, line.complete and not expanded)
+    return Settings(values, line.where, spelled, line.complete and found.certain(line.words))
 
 
 def _words_of(key: str, value: object) -> list[str]:
@@ -110,8 +95,8 @@ class _Line:
             while not equals and end < len(words) and not _is_flag(words[end]):
                 end += 1
             at += self.take(name, [text] if equals else list(words[at:end]), joined=bool(equals))
-        for setting, document in self.dotted.items():  # added last, as JSON of its own: it replaces the whole
-            self.put(setting, setting, document)
+        for setting, whole in self.dotted.items():  # added last, as JSON of its own: it replaces the whole
+            self.put(setting, setting, whole)
         return self.values, self.spelled
 
     def take(self, name: str, given: list[str], *, joined: bool) -> int:
@@ -124,7 +109,7 @@ class _Line:
         used = 0 if joined else 1
         if dot:
             setting = flag.setting if flag else flags.named(outer)
-            value: Json = json_flags.document(given[0]) if given else True
+            value: Json = document(given[0]) if given else True
             if isinstance(value, str):
                 value = _sized(value)
             if inner.endswith("+") and given:
@@ -164,14 +149,11 @@ def _value(kind: str, text: str) -> Json:
     if kind in _TEXT:
         return text
     if kind == "json":
-        return json_flags.document(text)
+        return document(text)
     if kind == "size":
         return _sized(text)
     if kind == "float":
-        try:
-            return plain(float(text))
-        except ValueError:
-            return text
+        return real(text)
     return plain(typed(text))
 
 

@@ -12,12 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_dflash.engines.dialect import Load
+from pytest_dflash.engines.metrics import METRICS, samples, total
 from pytest_dflash.facts.reading import Reading, Silent, Value
 
-METRICS = "/metrics"
-_SAMPLE = re.compile(
-    r"^vllm:(?P<name>\w+?)(?:_total)?(?:\{(?P<labels>[^}\n]*)\})? (?P<value>[-+.\w]+)", re.MULTILINE
-)
 _POSITION = re.compile(r'position="(\d+)"')
 
 
@@ -59,27 +56,15 @@ class Drafts:
         return None if falls else gone
 
 
-def _samples(text: str) -> dict[str, list[tuple[str, float]]]:
-    found: dict[str, list[tuple[str, float]]] = {}
-    for match in _SAMPLE.finditer(text):
-        try:
-            number = float(match["value"])
-        except ValueError:
-            continue
-        if math.isfinite(number):
-            found.setdefault(match["name"], []).append((match["labels"] or "", number))
-    return found
-
-
 def drafts(text: str) -> Reading[Drafts]:
     """The counters of speculative decoding; Silent where the server has none (it does not speculate, or is older)."""
-    samples = _samples(text)
+    told = samples(text, "vllm")
     names = ("spec_decode_num_drafts", "spec_decode_num_draft_tokens", "spec_decode_num_accepted_tokens")
-    if missing := [name for name in names if name not in samples]:
+    if missing := [name for name in names if name not in told]:
         return Silent(f"vllm:{missing[0]} is not among the counters", METRICS)
-    steps, drafted, accepted = (sum(n for _, n in samples[name]) for name in names)
+    steps, drafted, accepted = (total(told[name]) for name in names)
     positions: dict[int, float] = {}
-    for labels, number in samples.get("spec_decode_num_accepted_tokens_per_pos", ()):
+    for labels, number in told.get("spec_decode_num_accepted_tokens_per_pos", ()):
         if at := _POSITION.search(labels):
             positions[int(at[1])] = positions.get(int(at[1]), 0.0) + number
     return Value(Drafts(steps, drafted, accepted, positions), METRICS)
@@ -87,16 +72,12 @@ def drafts(text: str) -> Reading[Drafts]:
 
 def load(text: str) -> Reading[Load]:
     """Running and waiting requests, all engines together, and whether one of them sleeps."""
-    samples = _samples(text)
-    running, waiting = samples.get("num_requests_running"), samples.get("num_requests_waiting")
+    told = samples(text, "vllm")
+    running, waiting = told.get("num_requests_running"), told.get("num_requests_waiting")
     if not running or not waiting:
         return Silent("vllm:num_requests_running is not among the counters (--disable-log-stats?)", METRICS)
-    asleep = _asleep(samples.get("engine_sleep_state", ()))
-    return Value(Load(_total(running), _total(waiting), asleep), METRICS)
-
-
-def _total(samples: Sequence[tuple[str, float]]) -> int:
-    return math.ceil(sum(number for _, number in samples))
+    asleep = _asleep(told.get("engine_sleep_state", ()))
+    return Value(Load(math.ceil(total(running)), math.ceil(total(waiting)), asleep), METRICS)
 
 
 def _asleep(states: Sequence[tuple[str, float]]) -> bool | None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from pytest_dflash.engines.dialect import Decode, Load, Route, Settings, Warning_
 from pytest_dflash.engines.literals import plain
+from pytest_dflash.engines.metrics import METRICS
 from pytest_dflash.engines.vllm import (
     command,
     counters,
@@ -129,17 +130,9 @@ class VLLM:
         """The sliding window of the drafter's own config.json, where this version honours it."""
         return native.window(drafter_config, flags.parsed(version))
 
-    def model_path(self, settings: Mapping[str, Json]) -> str | None:
-        """The model, as positional argument or by --model."""
-        return _text(settings.get("model"))
-
-    def draft_path(self, settings: Mapping[str, Json]) -> str | None:
-        """`model` of the speculative config."""
-        return _text(settings.get("speculative-config.model"))
-
     def load_paths(self) -> Sequence[str]:
         """/metrics."""
-        return (counters.METRICS,)
+        return (METRICS,)
 
     def load(self, path: str, text: str) -> Reading[Load]:  # noqa: ARG002 - the seam's
         """Running and waiting requests of all engines."""
@@ -156,7 +149,3 @@ class VLLM:
     def default_port(self) -> int:
         """8000."""
         return 8000
-
-
-def _text(value: Json) -> str | None:
-    return value if isinstance(value, str) and value else None

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
+
+from pytest_dflash.engines import flag_table
+from pytest_dflash.engines.flag_table import stated
 
 FIRST_KNOWN = Version("0.8.5")
 
@@ -38,18 +40,10 @@ class Flag:
 @cache
 def table() -> dict[str, Flag]:
     """Every spelling, dashes included, by itself."""
-    text = files(__package__).joinpath("flags.tsv").read_text(encoding="utf-8")
     found: dict[str, Flag] = {}
-    for line in text.splitlines():
-        if line.startswith(("#", "setting\t")):
-            continue
-        setting, name, kind, before, gone, default = line.split("\t")
-        found[name] = Flag(setting, name, kind, _or_none(before), _or_none(gone), default)
+    for setting, name, kind, before, gone, default in flag_table.rows(__package__):
+        found[name] = Flag(setting, name, kind, stated(before), stated(gone), default)
     return found
-
-
-def _or_none(text: str) -> Version | None:
-    return Version(text) if text else None
 
 
 @cache
@@ -59,13 +53,8 @@ def _by_setting() -> dict[str, Flag]:
 
 
 def parsed(version: str | None) -> Version | None:
-    """A version that the table can speak about, else None: a build from git may call itself anything."""
-    try:
-        found = Version(version or "")
-    except InvalidVersion:
-        return None
-    base = Version(found.base_version)
-    return base if base >= FIRST_KNOWN else None
+    """A version that the table can speak about, else None."""
+    return flag_table.release(version, FIRST_KNOWN)
 
 
 def spelled(word: str) -> Flag | None:

@@ -7,6 +7,7 @@ VLLM_SERVER_DEV_MODE=1 opens routes that no production host should have; so thre
 from __future__ import annotations
 
 from pytest_dflash.engines.dialect import Settings
+from pytest_dflash.engines.shapes import listed, table, text
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Json
 
@@ -17,12 +18,8 @@ TOLD = frozenset({"model", "served-model-name", "max-model-len"})
 
 def settings(document: Json) -> Reading[Settings]:
     """The served names, the model behind them and its context length; adapters (LoRA) have a parent and are left out."""
-    models = document.get("data") if isinstance(document, dict) else None
-    own = (
-        [each for each in models or () if isinstance(each, dict) and not each.get("parent")]
-        if isinstance(models, list)
-        else []
-    )
+    models = listed(table(document).get("data"))
+    own = [each for each in models if isinstance(each, dict) and not each.get("parent")]
     if not own:
         return Silent("the answer lists no model")
     values: dict[str, Json] = {"served-model-name": [each.get("id") for each in own]}
@@ -34,6 +31,4 @@ def settings(document: Json) -> Reading[Settings]:
 
 def version(document: Json) -> str | None:
     """What /version said, which stands beside the models."""
-    beside = document.get(BESIDE[0]) if isinstance(document, dict) else None
-    found = beside.get("version") if isinstance(beside, dict) else None
-    return found if isinstance(found, str) and found else None
+    return text(table(table(document).get(BESIDE[0])).get("version"))

@@ -6,10 +6,14 @@ came of it; the core's word is the later one. "Not there" is claimed only of a l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from pytest_dflash.engines import lines
 from pytest_dflash.engines.dialect import Settings
+from pytest_dflash.engines.lines import Said, of_pid
 from pytest_dflash.engines.literals import printed
 from pytest_dflash.engines.vllm import attention, flags, json_flags
-from pytest_dflash.engines.vllm.log_lines import ARGS, CORE, READY, Said, spoken
+from pytest_dflash.engines.vllm.log_lines import ARGS, CORE, READY, spoken
 from pytest_dflash.facts.journal import Journal
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.findings import Json
@@ -50,13 +54,9 @@ SPECULATION = {
 """What the engine core, which holds the drafter, says of its speculation."""
 
 
-def last_start(journal: Journal) -> tuple[Said | None, list[Said]]:
+def last_start(journal: Journal) -> tuple[Said | None, Sequence[Said]]:
     """The newest line with the arguments, and all lines after it; all lines of the log where there is none."""
-    lines = list(spoken(journal))
-    for at in range(len(lines) - 1, -1, -1):
-        if ARGS.match(lines[at].text):
-            return lines[at], lines[at + 1 :]
-    return None, lines
+    return lines.last_start(list(spoken(journal)), ARGS.match)
 
 
 def args_log(journal: Journal) -> Reading[Settings]:
@@ -64,7 +64,7 @@ def args_log(journal: Journal) -> Reading[Settings]:
     line, after = last_start(journal)
     core = _core(after)
     if line is None:
-        if unheard := _unheard(journal):
+        if unheard := journal.unproving:
             return Silent(unheard)
         if not any(READY in each.text or CORE.match(each.text) for each in after):
             return Silent("the engine has not printed its settings yet, or its log level hides them")
@@ -73,7 +73,7 @@ def args_log(journal: Journal) -> Reading[Settings]:
     assert start is not None
     fields, whole = printed(line.text, start.end())
     if not fields and not whole:
-        return Silent("the line with the arguments cannot be read", _where(start["what"], line))
+        return Silent("the line with the arguments cannot be read", start["what"] + of_pid(line))
     values: dict[str, Json] = {}
     spelled: dict[str, str] = {}
     for key, value in fields.items():
@@ -83,14 +83,10 @@ def args_log(journal: Journal) -> Reading[Settings]:
         values |= json_flags.flat(setting, value)
         if setting != key.replace("_", "-"):
             spelled[setting] = key
-    where = _where(start["what"], line) + ("" if whole else ", cut off")
+    where = start["what"] + of_pid(line) + ("" if whole else ", cut off")
     if core is not None:
         values |= {CORE_NAMES[key]: value for key, value in core[1].items() if key in CORE_NAMES}
-        where += (
-            f", and the engine core of pid {core[0].entry.pid}"
-            if core[0].entry.pid
-            else ", and the engine core"
-        )
+        where += f", and the engine core{of_pid(core[0])}"
     if used := attention.backend(after):
         values[attention.SETTING] = used[0]
     return Value(Settings(values, where, spelled, whole), where)
@@ -112,7 +108,7 @@ def draft_runner(journal: Journal) -> Reading[Settings]:
             return Absent(where) if config is None else Silent("it cannot be read", where)
         values = {SPECULATION[key]: value for key, value in config.items() if key in SPECULATION}
         return Value(Settings(values, where, {}), where)
-    if unheard := _unheard(journal):
+    if unheard := journal.unproving:
         return Silent(unheard)
     if line and any(READY in each.text for each in after):
         return Absent(f"log of invocation {journal.invocation_id}")
@@ -125,7 +121,7 @@ def effective(journal: Journal) -> Reading[Settings]:
     """What the engine core settled on."""
     core = _core(last_start(journal)[1])
     if core is None:
-        return Silent(_unheard(journal) or "the engine core has not said yet what it was built with")
+        return Silent(journal.unproving or "the engine core has not said yet what it was built with")
     values = {CORE_NAMES[key]: value for key, value in core[1].items() if key in CORE_NAMES}
     return Value(Settings(values, "the engine core", {}), "the engine core")
 
@@ -136,22 +132,10 @@ def version(journal: Journal) -> str | None:
     return found[-1] if found else None
 
 
-def _core(lines: list[Said]) -> tuple[Said, dict[str, Json]] | None:
-    return next((core for core in map(_as_core, reversed(lines)) if core), None)
+def _core(after: Sequence[Said]) -> tuple[Said, dict[str, Json]] | None:
+    return next((core for core in map(_as_core, reversed(after)) if core), None)
 
 
 def _as_core(line: Said) -> tuple[Said, dict[str, Json]] | None:
     found = CORE.match(line.text)
     return (line, printed(line.text + ")", found.end())[0]) if found else None
-
-
-def _where(what: str, said: Said) -> str:
-    return what + (f" of pid {said.entry.pid}" if said.entry.pid else "")
-
-
-def _unheard(journal: Journal) -> str | None:
-    if not journal.entries:
-        return "no line of this invocation could be read"
-    if not journal.reaches_start:
-        return "the log no longer reaches back to this start"
-    return None if journal.whole else "the middle of the log was left out"

@@ -5,10 +5,8 @@ Law: values in, values out. The keys are what is followed; the whole is put toge
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 
-from pytest_dflash.engines.literals import plain
 from pytest_dflash.findings import Json
 
 
@@ -23,14 +21,6 @@ def _leaves(name: str, value: Json) -> Iterator[tuple[str, Json]]:
         return
     for key, inner in value.items():
         yield from _leaves(f"{name}.{key.replace('-', '_')}", inner)
-
-
-def document(text: str) -> Json:
-    """JSON text as what it says; other text as itself."""
-    try:
-        return plain(json.loads(text))
-    except (ValueError, RecursionError):
-        return text
 
 
 def merged(into: dict[str, Json], keys: list[str], value: Json) -> None:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from pytest_dflash.engines import lines
 from pytest_dflash.engines.dialect import Decode
+from pytest_dflash.engines.lines import Said
 from pytest_dflash.facts.journal import Entry, Journal
 
 _PREFIX = re.compile(
     r"""(?: \((?P<who>[A-Za-z][\w:.-]*)\ pid=(?P<pid>\d+)\)     # (EngineCore_DP0 pid=18294)
-          | (?P<level>TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL)\b:?
+          | (?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL)\b:?
           | \d\d-\d\d\ \d\d:\d\d:\d\d(?:\.\d+)?               # 11-29 16:08:05
           | \d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?
           | \[[\w./-]+\.py:\d+\] | [\w./-]+\.py:\d+\]         # [core.py:133], and config.py:905] of older versions
@@ -34,31 +35,21 @@ _DRAFTED = re.compile(r"Accepted: (?P<accepted>\d+) tokens, Drafted: (?P<drafted
 SPECULATION = "SpecDecoding metrics: "
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """One line without its prefix. `who`: "APIServer", "EngineCore_DP0", "Worker_TP0", or "" where it has no name."""
-
-    text: str
-    who: str
-    level: str
-    entry: Entry
-
-
 def spoken(journal: Journal) -> Iterator[Said]:
     """The engine's own lines, oldest first; what pid 1 says about the unit is left out."""
-    return (said(entry) for entry in journal.entries if not entry.from_manager)
+    return lines.spoken(journal, said)
 
 
 def said(entry: Entry) -> Said:
     """What a line says, its prefixes taken off."""
-    text, who, level, at = entry.message.strip(), "", "", 0
+    text, who, at = entry.message.strip(), "", 0
     for _ in range(6):
         prefix = _PREFIX.match(text, at)
         if not prefix:
             break
         at = prefix.end()
-        who, level = prefix["who"] or who, prefix["level"] or level
-    return Said(text[at:], who, level, entry)
+        who = prefix["who"] or who
+    return Said(text[at:], who, entry)
 
 
 def decode_lines(journal: Journal) -> list[Decode]:

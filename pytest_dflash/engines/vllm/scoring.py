@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pytest_dflash.engines import shared_routes
+from pytest_dflash.engines.metrics import METRICS
 from pytest_dflash.engines.scoring import TOP, Ask, Bounds, Drafting, Order, Scored, Spoken
-from pytest_dflash.engines.shapes import count, counts, listed, number, table
+from pytest_dflash.engines.shapes import count, listed, number, table
+from pytest_dflash.engines.shared_routes import COMPLETIONS
 from pytest_dflash.engines.vllm import counters
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.findings import Json
 
-COMPLETIONS = "/v1/completions"
 NEUTRAL: Mapping[str, Json] = {
     "top_p": 1.0,
     "top_k": -1,
@@ -41,47 +43,15 @@ class VLLMScoring:
 
     def ids(self, document: Json) -> Reading[tuple[int, ...]]:
         """`tokens`."""
-        found = counts(table(document).get("tokens"))
-        return Value(found, "POST /tokenize") if found else Silent("it told no tokens", "POST /tokenize")
+        return shared_routes.token_ids(document)
 
     def generate(self, order: Order, model: str) -> Ask:
         """POST /v1/completions."""
-        prompt: Json = order.prompt if isinstance(order.prompt, str) else list(order.prompt)
-        body: dict[str, Json] = {
-            **NEUTRAL,
-            "model": model,
-            "prompt": prompt,
-            "max_tokens": order.max_tokens,
-            "temperature": order.temperature,
-            "ignore_eos": order.to_the_limit,
-            "return_token_ids": True,
-        }
-        if order.seed is not None:
-            body["seed"] = order.seed
-        if order.schema is not None:
-            form: dict[str, Json] = {"name": "answer", "schema": order.schema, "strict": True}
-            body["response_format"] = {"type": "json_schema", "json_schema": form}
-        return Ask(COMPLETIONS, body)
+        return shared_routes.completion(order, model, **NEUTRAL, return_token_ids=True)
 
     def spoken(self, document: Json) -> Reading[Spoken]:
         """The first choice, and usage. Verify steps are told by /metrics only."""
-        where = f"POST {COMPLETIONS}"
-        choices = listed(table(document).get("choices"))
-        if not choices:
-            return Silent("the answer has no choices", where)
-        choice, usage = table(choices[0]), table(table(document).get("usage"))
-        details = table(usage.get("prompt_tokens_details"))
-        return Value(
-            Spoken(
-                tokens=counts(choice.get("token_ids")),
-                text=str(choice.get("text") or ""),
-                finish=str(choice.get("finish_reason") or ""),
-                prompt_tokens=count(usage.get("prompt_tokens")),
-                completion_tokens=count(usage.get("completion_tokens")),
-                cached_tokens=count(details.get("cached_tokens")),
-            ),
-            where,
-        )
+        return shared_routes.spoken(document)
 
     def score(self, tokens: Sequence[int], start: int, model: str, *, afresh: bool = False) -> Ask | None:  # noqa: ARG002 - prompt_logprobs never read the prefix cache, and cover the whole prompt
         """POST /v1/completions with `prompt_logprobs`."""
@@ -122,7 +92,7 @@ class VLLMScoring:
 
     def counters_path(self) -> str:
         """/metrics."""
-        return counters.METRICS
+        return METRICS
 
     def counters(self, text: str) -> Reading[Drafting]:
         """Drafts and accepted tokens; a step generates what it accepted and the bonus token."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 
+from pytest_dflash.engines.lines import Phases, newest_phase
 from pytest_dflash.engines.vllm.journalled import last_start
 from pytest_dflash.engines.vllm.log_lines import ARGS, READY, SERVING
 from pytest_dflash.facts.journal import Journal
 
-PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
+PHASES: Phases = (
     (re.compile(r"EngineCore (?:failed to start|encountered a fatal error)"), "the engine core died"),
     (re.compile(r"Engine core initialization failed|Engine core proc \S+ died"), "the engine core died"),
     (re.compile(r"EngineDeadError|engine core exited unexpectedly"), "the engine core died"),
@@ -29,7 +30,6 @@ PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Initializing a V\d LLM engine"), "engine core starting"),
     (re.compile(r"Resolved architecture"), "settings resolved"),
 )
-"""What a line tells, the first that fits counts. A progress bar writes many states on one line: the last counts."""
 
 _QUIET = re.compile(r"'uvicorn_log_level': '(?:warning|error|critical)'")
 
@@ -44,10 +44,5 @@ def ready_line(journal: Journal) -> str | None:
 
 def progress(journal: Journal) -> str:
     """What the start is busy with, in a few words; "" when no line tells."""
-    args, lines = last_start(journal)
-    for line in reversed(lines):
-        for text in reversed(line.text[-4000:].split("\r")):
-            for pattern, words in PHASES:
-                if not ARGS.match(text) and (found := pattern.search(text)):
-                    return words.format(**found.groupdict())
-    return "reading its settings" if args else ""
+    args, after = last_start(journal)
+    return newest_phase(after, PHASES, ARGS.match) or ("reading its settings" if args else "")

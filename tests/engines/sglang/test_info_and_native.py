@@ -93,11 +93,8 @@ def test_the_drafters_own_window(config: Json, version: str | None, wanted: Read
 
 
 def test_the_small_answers() -> None:
-    asked: dict[str, Json] = {"model-path": "/m", "speculative-draft-model-path": "/d"}
     assert SGLANG.default_port() == 30000
     assert SGLANG.info_paths() == ("/server_info", "/get_server_info")
-    assert (SGLANG.model_path(asked), SGLANG.draft_path(asked)) == ("/m", "/d")
-    assert (SGLANG.model_path({}), SGLANG.draft_path({})) == (None, None)
     assert (SGLANG.window_setting, SGLANG.budget_flag, SGLANG.budget_flag_offset) == (
         "speculative-draft-window-size",
         "speculative-num-draft-tokens",

@@ -31,7 +31,7 @@ def entry(message: str) -> Entry:
 )
 def test_the_prefix_is_taken_off_and_the_rank_kept(prefix: str, rank: str) -> None:
     found = said(entry(f"{prefix}The server is fired up and ready to roll!"))
-    assert (found.text, found.rank) == ("The server is fired up and ready to roll!", rank)
+    assert (found.text, found.who) == ("The server is fired up and ready to roll!", rank)
 
 
 @pytest.mark.parametrize("key", ["message", "msg", "event"])

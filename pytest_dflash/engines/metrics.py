@@ -1,0 +1,37 @@
+"""An engine's counters in the text of `/metrics`.
+
+Law: Prometheus' text format in, numbers out; what they count, the engine says.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+METRICS = "/metrics"
+
+Samples = Mapping[str, Sequence[tuple[str, float]]]
+"""Labels as they stand, and value, by the counter's name: without the engine's prefix and `_total`."""
+
+
+def samples(text: str, engine: str) -> Samples:
+    """The samples of one engine; what is no finite number is left out."""
+    sample = re.compile(
+        rf"^{engine}:(?P<name>\w+?)(?:_total)?(?:\{{(?P<labels>[^}}\n]*)\}})? (?P<value>[-+.\w]+)",
+        re.MULTILINE,
+    )
+    found: dict[str, list[tuple[str, float]]] = {}
+    for match in sample.finditer(text):
+        try:
+            number = float(match["value"])
+        except ValueError:
+            continue
+        if math.isfinite(number):
+            found.setdefault(match["name"], []).append((match["labels"] or "", number))
+    return found
+
+
+def total(of: Sequence[tuple[str, float]]) -> float:
+    """The sum over all labels."""
+    return sum(number for _, number in of)
