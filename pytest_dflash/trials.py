@@ -15,11 +15,12 @@ from pytest_dflash.endpoint.service import Service
 from pytest_dflash.endpoint.speaking import Speaker
 from pytest_dflash.endpoint.trial import Trial
 from pytest_dflash.facts.reading import Reading, Value
-from pytest_dflash.findings import Json, Judgement, passed
+from pytest_dflash.findings import Json, Judgement, Outcome, passed
 from pytest_dflash.lifecycle.changing import Budgets, budget_flag, cells
 from pytest_dflash.oracle import acceptance
 from pytest_dflash.oracle.acceptance import Drafted
 from pytest_dflash.rules import tree_acceptance, tree_budget, tree_text
+from pytest_dflash.rules.tree_lossless import lossless, pointless
 
 if TYPE_CHECKING:
     from pytest_dflash.host_run import HostRun
@@ -139,18 +140,29 @@ class Trials:
         return self._compared(self.visited[cell], self.visited[first], f"with budget {first}")
 
     def acceptance(self, cell: str) -> Judgement:
-        """Within what the tree allows, like a real drafter's, and no less than that of smaller trees."""
-        drafted = self.visited[cell].drafted
+        """Within what the tree allows, like a real drafter's, and no less than that of smaller trees.
+
+        Of trees whose text is wrong nothing is compared: what is accepted there depends on what was said.
+        """
+        trial = self.visited[cell]
+        if wrong := pointless(text_of(trial), "the accept length"):
+            return wrong
+        drafted = trial.drafted
         within = tree_acceptance.within_bounds(drafted, None, self.depth)
         if within.outcome != "pass":
             return within
         known: dict[str, tuple[int, Drafted]] = {
             each: (int(each.partition("-")[0]), whole)
             for each, trial in self.visited.items()
-            if (whole := acceptance.together(trial.drafted))
+            if (whole := acceptance.together(trial.drafted)) and text_of(trial).outcome is not Outcome.FAIL
         }
         varies = tree_acceptance.varies(drafted)
         return tree_acceptance.grows(cell, known) or (varies if varies.outcome == "fail" else within)
+
+
+def text_of(trial: Trial) -> Judgement:
+    """Whether its greedy answers are the target's own."""
+    return lossless([trial.alone, trial.together, trial.at_edges], trial.grounds)
 
 
 def _whole(value: Json) -> int | None:

@@ -13,7 +13,7 @@ from pytest_dflash.lifecycle.changing import Budgets
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.rules import tree_acceptance, tree_text
 from pytest_dflash.rules.tree_lossless import Situation, lossless, pointless
-from pytest_dflash.trials import Trials
+from pytest_dflash.trials import Trials, text_of
 
 BATCHED = Situation(
     "tokens said with several requests at once",
@@ -28,7 +28,7 @@ AT_EDGES = Situation(
 
 def spoiled(trial: Trial, what: str) -> Judgement | None:
     """That text is wrong already somewhere, so that nothing follows from how it is drafted."""
-    return pointless(lossless([trial.alone, trial.together, trial.at_edges], trial.grounds), what)
+    return pointless(text_of(trial), what)
 
 
 @check("tree.lossless", level="load", requests=20, tokens=TOKENS["alone"] + 12)
