@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from pytest_dflash.report import ctrf, github, openmetrics
+from tests.report.json_schema import complaints
 from tests.report.test_page import HOSTILE, document, finding
+
+SCHEMA = json.loads((Path(__file__).parent / "ctrf" / "ctrf-schema-0.0.json").read_text())
+"""As npm's `ctrf` 0.3.0 ships it, the reference implementation of the format; its licence lies beside it."""
 
 EVERY = document(
     finding("gpu.count", "fail", remedy="mend | it", measures={"gpus": 7.0}),
@@ -44,6 +50,38 @@ def test_ctrf_has_a_test_for_each_finding_and_counts_them() -> None:
     assert all(isinstance(test["duration"], int) for test in results["tests"])
     assert results["extra"]["verdict"] == "reject"
     json.dumps(results, allow_nan=False)
+
+
+def test_ctrf_is_what_its_published_schema_allows() -> None:
+    assert list(complaints(SCHEMA, ctrf.report(EVERY), SCHEMA)) == []
+    assert list(complaints(SCHEMA, ctrf.report(document()), SCHEMA)) == []
+
+
+@given(st.text(), st.text(), st.none() | st.text())
+def test_any_finding_is_valid_ctrf(check: str, summary: str, param: str | None) -> None:
+    made = ctrf.report(document(finding(check, param=param, summary=summary, nodeid=summary)))
+    assert list(complaints(SCHEMA, made, SCHEMA)) == []
+
+
+@pytest.mark.parametrize(
+    "spoil, complaint",
+    [
+        (lambda r: r.pop("specVersion"), "$: specVersion is missing"),
+        (
+            lambda r: r["results"]["tests"][0].update(status="broken"),
+            "$.results.tests[0].status: 'broken' against",
+        ),
+        (
+            lambda r: r["results"]["tests"][0].update(duration="1"),
+            "$.results.tests[0].duration: '1' against type 'integer'",
+        ),
+        (lambda r: r["results"]["summary"].update(unproven=1), "$.results.summary.unproven: is not known"),
+    ],
+)
+def test_the_schema_refuses_what_is_none(spoil: Any, complaint: str) -> None:
+    made = ctrf.report(EVERY)
+    spoil(made)
+    assert any(told.startswith(complaint) for told in complaints(SCHEMA, made, SCHEMA))
 
 
 def test_openmetrics_is_read_by_its_own_parser() -> None:
