@@ -10,18 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from pytest_dflash.endpoint.opinion import Opinion
 from pytest_dflash.endpoint.speaking import Speaker
-from pytest_dflash.engines.scoring import Bounds, Order, Scored, Spoken
-from pytest_dflash.facts.reading import Reading, Silent, Value
+from pytest_dflash.engines.scoring import Bounds, Order, Spoken
+from pytest_dflash.facts.reading import Reading, Value
 from pytest_dflash.findings import Json
-from pytest_dflash.oracle import noise, prompts
+from pytest_dflash.oracle import prompts
 from pytest_dflash.oracle.acceptance import Drafted
 from pytest_dflash.oracle.answers import Grounds, Part, Said, counted, each_of
 from pytest_dflash.oracle.choice import Choice, Oracle
 from pytest_dflash.oracle.loops import loop
 from pytest_dflash.oracle.noise import Noise
-from pytest_dflash.oracle.prefill import Sample
-from pytest_dflash.oracle.rescoring import Line
 
 ALONE = ((37, 112), (61, 112), (90, 112), (150, 112))
 """Tokens of the prompt, and new ones: one request at a time."""
@@ -52,10 +51,6 @@ TOKENS = {
     "grammar": (1 + AT_ONCE) * GRAMMAR_TOKENS,
 }
 """New tokens of each part, at most."""
-CONFIRMED = 512
-"""Prompts up to this many tokens are scored from their first token on, where an answer looks wrong."""
-PREFILLS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)
-"""Positions of an answer at which a one-token prefill is asked for, where nothing better is to be had."""
 
 
 @dataclass
@@ -84,49 +79,21 @@ class Trial:
         return self.speaker.ids(prompts.prose(self.seed, longest + 512))
 
     @cached_property
+    def opinion(self) -> Opinion:
+        """What the target thinks of the answers."""
+        return Opinion(self.speaker, self.ids, self.withheld)
+
+    @property
     def choice(self) -> Choice:
         """The strongest oracle that this engine and version admits."""
-        if not isinstance(self.ids, Value):
-            why = self.ids.why if isinstance(self.ids, Silent) else "it has none"
-            return Choice(Oracle.TEXT, f"no token ids: {why}")
-        if self.withheld:
-            return Choice(Oracle.PREFILL, self.withheld)
-        tried = self.speaker.score_all([(self.ids.value[:24], 8)], 1)[0]
-        if isinstance(tried, Value):
-            return Choice(Oracle.RESCORING)
-        return Choice(
-            Oracle.PREFILL, f"no logprobs: {tried.why if isinstance(tried, Silent) else 'none told'}"
-        )
+        return self.opinion.choice
 
     @cached_property
-    def noise(self) -> Noise:
-        """What scorings of the same answers differ by: one by one, several at once, and from the cache.
-
-        A cache that gives back something else than was computed is no noise: its differences are left out.
-        """
-        lines = self.alone.lines
-        many = [((*line.prompt, *line.said), len(line.prompt)) for line in lines]
-        fresh = self.speaker.score_all(many, 1, afresh=True)
-        alone = [
-            replace(line, scored=reading.value)
-            for line, reading in zip(lines, fresh, strict=True)
-            if isinstance(reading, Value)
-        ]
-        batched = _differences(alone, self.speaker.score_all(many, AT_ONCE, afresh=True))
-        cold = _differences(alone, self.speaker.score_all(many, 1))
-        if max(cold, default=0.0) > noise.CEILING:
-            return Noise(tuple(batched), "the same answers scored one by one and several at once")
-        return Noise(
-            (*batched, *cold),
-            "the same answers scored one by one, several at once, and without the prefix cache",
-        )
-
-    @cached_property
-    def self_disagreement(self) -> tuple[int, int]:
-        """How often a prefill disagrees with itself when it is asked again, several at once; of how many."""
-        again = self._prefills(self.alone.said, AT_ONCE)
-        pairs = list(zip(self.alone.samples, again, strict=False))
-        return sum(one.told != other.told for one, other in pairs), len(pairs)
+    def grounds(self) -> Grounds:
+        """Measured once: by rescoring what the scorings differ by, else how often a prefill disagrees with itself."""
+        if self.choice.oracle is Oracle.RESCORING:
+            return Grounds(self.choice, self.opinion.noise(self.alone.lines), 0, 0, self.cells, self.seed)
+        return Grounds(self.choice, Noise(()), *self.opinion.disagreement(self.alone), self.cells, self.seed)
 
     @property
     def alone(self) -> Part:
@@ -153,7 +120,9 @@ class Trial:
         """A, again A, another B, again A: one at a time, and scored from no cache."""
         first, other = self._prompts["A", CACHED[0]], self._prompts["B", CACHED[0]]
         asked = [("A, cold", first), ("A, warm", first), ("B", other), ("A, after B", first)]
-        return self._part("cached", lambda: self._look(self._ask(asked, [CACHED[1]] * 4, 1), afresh=True))
+        return self._part(
+            "cached", lambda: self.opinion.of(self._ask(asked, [CACHED[1]] * 4, 1), afresh=True)
+        )
 
     @property
     def sampled(self) -> Part:
@@ -166,7 +135,7 @@ class Trial:
                 for n in range(SEEDS)
             ]
             spoken = self.speaker.say_all(orders, 1)
-            return self._look([Said(f"seed {n}", prompt, each) for n, each in enumerate(spoken)])
+            return self.opinion.of([Said(f"seed {n}", prompt, each) for n, each in enumerate(spoken)])
 
         return self._part("sampled", ask)
 
@@ -212,19 +181,12 @@ class Trial:
         orders = [replace(order, prompt=f"{text}Basket number {n + 1}:\n") for n in range(at_once)]
         return self.speaker.say_all(orders, at_once)
 
-    # ---- how a part is asked and looked at
+    # ---- how a part is asked
 
     def _part(self, name: str, ask: Callable[[], Part]) -> Part:
         if name not in self._parts:
             self._parts[name] = ask()
         return self._parts[name]
-
-    @property
-    def grounds(self) -> Grounds:
-        """Measured once: by rescoring what the scorings differ by, else how often a prefill disagrees with itself."""
-        if self.choice.oracle is Oracle.RESCORING:
-            return Grounds(self.choice, self.noise, 0, 0, self.cells, self.seed)
-        return Grounds(self.choice, Noise(()), *self.self_disagreement, self.cells, self.seed)
 
     @property
     def _edges(self) -> tuple[int, ...]:
@@ -255,7 +217,7 @@ class Trial:
         before = self.speaker.counters()
         said = self._ask(asked, [new for _, new in sizes], at_once, to_the_limit=to_the_limit)
         drafted = each_of(said) or counted(said, before, self.speaker.counters())
-        return replace(self._look(said), drafted=drafted)
+        return replace(self.opinion.of(said), drafted=drafted)
 
     def _ask(
         self,
@@ -271,82 +233,3 @@ class Trial:
         ]
         spoken = self.speaker.say_all(orders, at_once)
         return [Said(label, prompt, each) for (label, prompt), each in zip(asked, spoken, strict=True)]
-
-    def _look(self, said: Sequence[Said], *, afresh: bool = False) -> Part:
-        """Asks the oracle about these answers."""
-        generating, before = self.speaker.generating.last_s, self.speaker.seconds
-        if self.choice.oracle is not Oracle.RESCORING:
-            samples = tuple(self._prefills(said, 1))
-            took = self.speaker.seconds - before
-            return Part(tuple(said), samples=samples, generating_s=generating, judging_s=took)
-        silent: list[str] = []
-        whole: list[tuple[Said, tuple[int, ...], tuple[int, ...]]] = []
-        for each in said:
-            if isinstance(each.prompt, str) or not each.spoken.tokens:
-                silent.append(f"{each.label}: the answer has no token ids")
-            else:
-                whole.append((each, each.prompt, each.spoken.tokens))
-        many = [((*prompt, *tokens), len(prompt)) for _, prompt, tokens in whole]
-        lines = []
-        scored: list[Reading[tuple[Scored, ...]]] = self.speaker.score_all(many, AT_ONCE, afresh=afresh)
-        for (each, prompt, tokens), reading in zip(whole, scored, strict=True):
-            line = Line(each.label, prompt, tokens, reading.value if isinstance(reading, Value) else ())
-            if line.matches:
-                lines.append(line)
-            else:
-                why = reading.why if isinstance(reading, Silent) else "it scored other tokens than were sent"
-                silent.append(f"{each.label}: {why}")
-        lines = lines if afresh else self._confirmed(lines)
-        took = self.speaker.seconds - before
-        return Part(tuple(said), tuple(lines), silent=tuple(silent), generating_s=generating, judging_s=took)
-
-    def _confirmed(self, lines: Sequence[Line]) -> list[Line]:
-        """Answers that look wrong are scored once more, so that no cache speaks against them; short ones, as it costs."""
-        doubted = [
-            line
-            for line in lines
-            if len(line.prompt) <= CONFIRMED and any(each.gap > noise.FLOOR for each in line.scored)
-        ]
-        many = [((*line.prompt, *line.said), len(line.prompt)) for line in doubted]
-        again = self.speaker.score_all(many, 1, afresh=True) if many else []
-        better = {
-            line.label: replace(line, scored=reading.value)
-            for line, reading in zip(doubted, again, strict=True)
-            if isinstance(reading, Value)
-        }
-        return [better.get(line.label, line) for line in lines]
-
-    def _prefills(self, said: Sequence[Said], at_once: int) -> list[Sample]:
-        """What a prefill says behind the first tokens of each answer."""
-        places: list[tuple[Said, int, int | str]] = []
-        orders: list[Order] = []
-        for each in said:
-            tokens = each.spoken.tokens
-            if tokens is not None and not isinstance(each.prompt, str):
-                for index in (i for i in PREFILLS if i < len(tokens)):
-                    places.append((each, index, tokens[index]))
-                    orders.append(Order(prompt=(*each.prompt, *tokens[:index]), max_tokens=1))
-            elif isinstance(each.prompt, str):
-                text = each.spoken.text
-                for index in (i for i in _cuts(text) if i < len(text)):
-                    places.append((each, index, text[index:]))
-                    orders.append(Order(prompt=each.prompt + text[:index], max_tokens=1))
-        told = self.speaker.say_all(orders, at_once)
-        return [
-            Sample(each.label, index, here, answer.tokens[0] if answer.tokens else answer.text)
-            for (each, index, here), answer in zip(places, told, strict=True)
-            if answer.tokens or answer.text
-        ]
-
-
-def _cuts(text: str) -> list[int]:
-    """Places of a text before a blank: a token often begins there, so it is cut as it was said."""
-    return [index for index, character in enumerate(text) if index and character == " "][::4]
-
-
-def _differences(lines: Sequence[Line], again: Sequence[Reading[tuple[Scored, ...]]]) -> list[float]:
-    found: list[float] = []
-    for line, scored in zip(lines, again, strict=True):
-        if isinstance(scored, Value):
-            found.extend(noise.differences(line.scored, scored.value))
-    return found
