@@ -116,9 +116,9 @@ def environ_of(names: Sequence[str]) -> list[tuple[str, str]]:
     return [pair for oddity in found for pair in oddity.environ.items()]
 
 
-def speculating() -> list[str]:
+def speculating(level: str) -> list[str]:
     """The faults of the draft tree: they show under load, and nothing of them is measured in time."""
-    return [name for name, fault in FAULTS.items() if fault.level == "load" and of_tree(fault)]
+    return [name for name, fault in FAULTS.items() if fault.level == level and of_tree(fault)]
 
 
 def of_tree(fault: Fault) -> bool:
@@ -128,17 +128,12 @@ def of_tree(fault: Fault) -> bool:
 
 def quick() -> list[str]:
     """The faults that passive and short runs notice."""
-    return [name for name, fault in FAULTS.items() if fault.level != "load"]
+    return [name for name, fault in FAULTS.items() if fault.level != "load" and not of_tree(fault)]
 
 
-def loading(area: str) -> list[str]:
-    """The faults that only show under load, and in this area."""
-    under_load = [fault for fault in FAULTS.values() if fault.level == "load"]
-    return [
-        fault.name
-        for fault in under_load
-        if (fault.checks[0].partition(".")[0] == "throughput") == (area == "throughput")
-    ]
+def timed() -> list[str]:
+    """The faults that only a measured load shows."""
+    return [name for name, fault in FAULTS.items() if fault.level == "load" and not of_tree(fault)]
 
 
 def selection(fault: Fault) -> tuple[str, str]:

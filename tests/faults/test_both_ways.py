@@ -13,16 +13,10 @@ from pytest_dflash.rehearsal.faults import FAULTS, Fault, listing
 from pytest_dflash.rehearsal.oddities import ODDITIES
 from tests.faults import matrix
 
-PER_BUDGET = "tests/faults/test_tree_per_budget.py"
 UNSTAGED: Mapping[str, str] = {
     "endpoint.awake": "tests/rules/test_endpoint_rules.py",  # vLLM alone can sleep, and the stand-in is SGLang
     "throughput.compared": "tests/rules/test_throughput_comparison.py",  # needs a run before this one
     "throughput.instrument": "tests/rules/test_throughput_rules.py",  # is about this side, which no host can spoil
-    "tree.reference": "tests/oracle/test_reference.py",  # needs a unit that refuses logprobs
-    "tree.acceptance_per_budget": PER_BUDGET,  # these stage a fault and restart once for each budget
-    "tree.lossless_per_budget": PER_BUDGET,
-    "tree.same_tokens_per_budget": PER_BUDGET,
-    "tree.sampling_per_budget": PER_BUDGET,
 }
 """Checks that no entry of the tables turns red, and the test that does instead."""
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

@@ -34,7 +34,7 @@ def test_a_fault_turns_exactly_its_named_checks_red(
     assert document["run"]["faults"] == [name]
 
 
-@pytest.mark.parametrize("name", matrix.speculating())
+@pytest.mark.parametrize("name", matrix.speculating("load"))
 def test_a_fault_of_the_draft_tree_turns_exactly_its_named_checks_red(
     name: str, tmp_path: Path, record_property: Record
 ) -> None:
@@ -43,6 +43,18 @@ def test_a_fault_of_the_draft_tree_turns_exactly_its_named_checks_red(
     record_property("fault", [name, time.monotonic() - begun])
     assert matrix.complaints(fault, document) == []
     assert document["run"]["exit_code"] == 1
+
+
+@pytest.mark.parametrize("name", matrix.speculating("reconfigure"))
+def test_a_fault_of_one_budget_turns_exactly_its_named_checks_red(
+    name: str, tmp_path: Path, record_property: Record
+) -> None:
+    fault, begun = FAULTS[name], time.monotonic()
+    options = ("--dflash-allow=load,reconfigure", "--dflash-ready-timeout=60", "-m", "tree")
+    document = matrix.run(tmp_path, f"--dflash-fault={name}", *options)
+    record_property("fault", [name, time.monotonic() - begun])
+    assert matrix.complaints(fault, document) == []
+    assert document["hosts"][0]["restored"] is True
 
 
 def under_load(name: str, folder: Path, record_property: Record) -> None:
@@ -54,15 +66,8 @@ def under_load(name: str, folder: Path, record_property: Record) -> None:
     assert document["run"]["exit_code"] in {1, 10}
 
 
-@pytest.mark.parametrize("name", matrix.loading("tree"))
-def test_a_fault_of_the_tree_turns_its_named_checks_red(
-    name: str, tmp_path: Path, record_property: Record
-) -> None:
-    under_load(name, tmp_path, record_property)
-
-
 @pytest.mark.alone
-@pytest.mark.parametrize("name", matrix.loading("throughput"))
+@pytest.mark.parametrize("name", matrix.timed())
 def test_a_fault_of_speed_turns_its_named_checks_red(
     name: str, tmp_path: Path, record_property: Record
 ) -> None:

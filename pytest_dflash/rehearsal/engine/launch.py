@@ -46,7 +46,9 @@ def main(argv: Sequence[str]) -> int:
     fields |= wrong.forced
     warnings += wrong.remarks
     drafting = shape(fields, wrong)
-    spoilt = corruption.of(wrong.corruptions, wrong.noise_nats, speculating=drafting.budget > 0)
+    here = not wrong.corrupt_budgets or drafting.budget in wrong.corrupt_budgets
+    names = wrong.corruptions if here else ()
+    spoilt = corruption.of(names, wrong.noise_nats, speculating=drafting.budget > 0)
     decoder = Decoder(drafting, spoilt)
     if wrong.prefix_cache == "dead":
         decoder.prefixes = DeadCache()

@@ -27,6 +27,7 @@ class Mischief:
         guards: The beginning of the paths that a key guards; "" for all but those that are open to anybody.
         foreign_requests: How many requests of somebody else run all the time.
         corruptions: What is wrong in drafting and verifying: names of `corruption.CORRUPTIONS`.
+        corrupt_budgets: They are there at these budgets alone; none for all.
         noise_nats: How strong "near-tie-noise" is.
         pace: Times to keep, by the names of `pace.Pace`; none, and everything is as fast as it can be.
         forced: Fields that have these values, whatever the arguments say.
@@ -49,6 +50,7 @@ class Mischief:
     guards: str = ""
     foreign_requests: int = 0
     corruptions: tuple[str, ...] = ()
+    corrupt_budgets: Sequence[int] = ()
     noise_nats: float = 0.025
     pace: Mapping[str, float] = field(default_factory=dict)
     forced: Mapping[str, Any] = field(default_factory=dict)

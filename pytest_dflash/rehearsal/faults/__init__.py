@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from pytest_dflash.rehearsal.faults.budgets import BUDGETS
 from pytest_dflash.rehearsal.faults.cards import CARDS
 from pytest_dflash.rehearsal.faults.endpoint import ENDPOINT
 from pytest_dflash.rehearsal.faults.exposure import EXPOSURE
@@ -20,7 +21,7 @@ from pytest_dflash.rehearsal.faults.tree import TREE
 from pytest_dflash.rehearsal.faults.unit import UNIT
 
 __all__ = ("FAULTS", "Fault", "Layer", "Severity", "Stage", "listing")
-AREAS = (SETTINGS, UNIT, ENDPOINT, EXPOSURE, CARDS, MACHINE, TREE, THROUGHPUT)
+AREAS = (SETTINGS, UNIT, ENDPOINT, EXPOSURE, CARDS, MACHINE, TREE, BUDGETS, THROUGHPUT)
 FAULTS: Mapping[str, Fault] = {fault.name: fault for area in AREAS for fault in area}
 """Every fault by its name."""
 
