@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from pytest_dflash.engines.shapes import listed, number, table
 from pytest_dflash.findings import Json, Judgement, failed, not_applicable, passed, unproven
 from pytest_dflash.load.comparison import FEWEST, chance
 from pytest_dflash.load.floors import DECODE, MEASURES, TOTAL
@@ -57,14 +58,14 @@ class Identity:
 
 def earlier(document: Mapping[str, Any], host: str, where: str) -> Earlier | None:
     """What an earlier document says of the host of this name, else of its only host; None where there is no such."""
-    hosts = [each for each in _listed(document.get("hosts")) if isinstance(each, Mapping)]
+    hosts = [each for each in listed(document.get("hosts")) if isinstance(each, Mapping)]
     mine = [each for each in hosts if each.get("name") == host] or (hosts if len(hosts) == 1 else [])
     if not mine:
         return None
     name = mine[0].get("name")
     findings = [
         each
-        for each in _listed(document.get("findings"))
+        for each in listed(document.get("findings"))
         if isinstance(each, Mapping) and each.get("host") == name
     ]
     return Earlier(mine[0], findings, where)
@@ -147,11 +148,8 @@ def _measured(found: Measurement) -> list[tuple[str, tuple[float, ...], bool]]:
 def _row(
     name: str, values: tuple[float, ...], then: Mapping[str, Any] | None, *, higher: bool
 ) -> _Row | None:
-    series = then.get("series") if then is not None else None
-    listed = _listed(series.get("values")) if isinstance(series, Mapping) else []
-    before = tuple(
-        float(each) for each in listed if isinstance(each, (int, float)) and not isinstance(each, bool)
-    )
+    earlier = listed(table(table(then).get("series")).get("values"))
+    before = tuple(value for each in earlier if (value := number(each)) is not None)
     return _Row(name, values, before, higher) if min(len(values), len(before)) >= FEWEST else None
 
 
@@ -161,9 +159,7 @@ def _unlike(found: Measurement, then: Earlier, now: Identity) -> str:
     finding = next((each for name in names if (each := then.of(name, found.load.name)) is not None), None)
     if finding is None:
         return f"it has no load {found.load.name!r}"
-    measures, series = finding.get("measures"), finding.get("series")
-    measures = measures if isinstance(measures, Mapping) else {}
-    series = series if isinstance(series, Mapping) else {}
+    measures, series = table(finding.get("measures")), table(finding.get("series"))
     pairs = [(key.replace("_", " "), measures.get(key), getattr(found.load, key)) for key in LIKE]
     pairs += [
         ("class", series.get("class"), found.load.text_class),
@@ -176,7 +172,3 @@ def _unlike(found: Measurement, then: Earlier, now: Identity) -> str:
         if before is not None and after is not None and before != after
     ]
     return "; ".join(different)
-
-
-def _listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []

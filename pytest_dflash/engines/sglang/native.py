@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from packaging.version import Version
 
+from pytest_dflash.engines.shapes import count, table
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.findings import Json
 
@@ -25,8 +26,7 @@ def window(config: Json, version: Version | None) -> Reading[int]:
     """
     if not isinstance(config, dict):
         return Silent("the drafter's config is not a JSON object", _WHERE)
-    text = config.get("text_config")
-    inner = text if isinstance(text, dict) else config
+    inner = table(config.get("text_config")) or config
     layers = inner.get("layer_types", config.get("layer_types"))
     if layers is None:
         return Absent(f"{_WHERE}: no layer_types")
@@ -35,7 +35,7 @@ def window(config: Json, version: Version | None) -> Reading[int]:
     if "sliding_attention" not in layers:
         return Absent(f"{_WHERE}: no layer is sliding_attention")
     size = inner.get("sliding_window", config.get("sliding_window"))
-    if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
+    if (tokens := count(size)) is None or tokens <= 0:
         return Silent(f"layers are sliding_attention, but sliding_window is {size!r}", _WHERE)
     if version is None:
         return Silent(
@@ -46,4 +46,4 @@ def window(config: Json, version: Version | None) -> Reading[int]:
         return Absent(
             f"{_WHERE}: sliding_window is {size}, but SGLang {version} ignores it (honoured from {HONOURED_FROM})"
         )
-    return Value(size, f"{_WHERE}: sliding_window")
+    return Value(tokens, f"{_WHERE}: sliding_window")

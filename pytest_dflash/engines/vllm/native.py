@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from packaging.version import Version
 
+from pytest_dflash.engines.shapes import count, table
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.findings import Json
 
@@ -25,8 +26,7 @@ def window(config: Json, version: Version | None) -> Reading[int]:
     """
     if not isinstance(config, dict):
         return Silent("the drafter's config is not a JSON object", _WHERE)
-    own = config.get("dflash_config")
-    dflash = own if isinstance(own, dict) else {}
+    dflash = table(config.get("dflash_config"))
     layers = config.get("layer_types")
     if layers is not None and not isinstance(layers, list):
         return Silent("layer_types is not a list", _WHERE)
@@ -34,7 +34,7 @@ def window(config: Json, version: Version | None) -> Reading[int]:
         return Absent(f"{_WHERE}: no layer is sliding_attention, and dflash_config.use_swa is not set")
     key = "dflash_config.swa_window_size" if "swa_window_size" in dflash else "sliding_window"
     size = dflash.get("swa_window_size", config.get("sliding_window"))
-    if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
+    if (tokens := count(size)) is None or tokens <= 0:
         return Silent(f"layers slide, but {key} is {size!r}", _WHERE)
     if version is not None and version <= IGNORED_UP_TO:
         return Absent(
@@ -47,4 +47,4 @@ def window(config: Json, version: Version | None) -> Reading[int]:
             else f"whether vLLM {version} does is not known"
         )
         return Silent(f"{key} is {size}, but {known} (seen honoured from {HONOURED_FROM})", _WHERE)
-    return Value(size, f"{_WHERE}: {key}")
+    return Value(tokens, f"{_WHERE}: {key}")
