@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_dflash.facts.journal import JOURNAL, Entry, Journal, read_lines
 from pytest_dflash.facts.probe import Reply
 from pytest_dflash.facts.reading import Value
+from tests.facts.probes import CASES, reply
 
 START_US = 100_000_000
 INVOCATION = "217f6c5db2274d2cb95ed5d68f8c2693"
@@ -133,3 +134,12 @@ def test_lines_lost_during_the_start_are_told_from_lines_lost_later() -> None:
     assert said("first", lost, "[10:00:01] ready").lost_before("ready")
     assert not said("first", "[10:00:01] ready", lost).lost_before("ready")
     assert not said("first", "the user wrote: Suppressed 3 messages from", "ready").lost_before("ready")
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_a_journal_that_was_cut_is_never_called_whole(data: st.DataObject) -> None:
+    whole = reply(CASES / "journal" / "small").stdout
+    cut = data.draw(st.integers(0, whole.rindex(b"end")))
+    reading = JOURNAL.parse(Reply(whole[:cut]))
+    assert not isinstance(reading, Value) or not reading.value.whole

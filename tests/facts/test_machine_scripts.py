@@ -1,4 +1,4 @@
-"""The scripts of these probes, run here by dash against this machine's own /proc."""
+"""The scripts of the machine's probes, run here by dash against this machine's own /proc."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 
-from pytest_dflash.facts import claim, disks, nvidia, packages, platform, procfs, sockets, toolkit
+from pytest_dflash.facts import disks, platform, procfs, sockets, toolkit
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
+from tests.facts.probes import PROBES
 
-MODULES = (claim, disks, nvidia, packages, platform, procfs, sockets, toolkit)
-PROBES = [probe for module in MODULES for probe in vars(module).values() if isinstance(probe, Probe)]
 SHELL = shutil.which("dash") or "/bin/sh"
 
 
@@ -46,32 +45,7 @@ def sleeper() -> Iterator[int]:
         one.kill()
 
 
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
-def test_dash_accepts_the_script(probe: Probe[Any]) -> None:
-    if not shutil.which("dash"):
-        pytest.skip("needs dash: apt-get install dash")
-    run = subprocess.run(["dash", "-n", "-c", probe.script], capture_output=True, text=True, check=False)
-    assert (run.returncode, run.stderr) == (0, "")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
-def test_shellcheck_finds_nothing_in_the_script(probe: Probe[Any]) -> None:
-    if not shutil.which("shellcheck"):
-        pytest.skip("needs shellcheck: apt-get install shellcheck")
-    # Set for the next probe or set before; word splitting of $PIDS is meant; `-ef` is in every sh of a Linux.
-    excluded = "SC2034,SC2154,SC2043,SC1007,SC2086,SC2046,SC3013"
-    run = subprocess.run(
-        ["shellcheck", "-s", "dash", "-e", excluded, "-"],
-        input=probe.script,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.stdout == ""
-
-
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
+@pytest.mark.parametrize("probe", PROBES.values(), ids=lambda probe: probe.name)
 def test_a_host_without_the_tool_or_the_unit_is_no_surprise(probe: Probe[Any], tmp_path: Path) -> None:
     """A PATH with coreutils only, an empty /proc: a reading, and never a pass by accident of a shell error."""
     for tool in (

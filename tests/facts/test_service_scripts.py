@@ -1,4 +1,4 @@
-"""The scripts of these probes: portable sh, and right about what they find in folders of this machine."""
+"""The scripts of systemd's and the journal's probes: right about what they find in folders of this machine."""
 
 from __future__ import annotations
 
@@ -11,46 +11,12 @@ from typing import Any
 import pytest
 
 from pytest_dflash.facts.journal import JOURNAL
-from pytest_dflash.facts.kernel import KERNEL
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Silent, Value
-from pytest_dflash.facts.starts import PREVIOUS, STARTS
-from pytest_dflash.facts.systemd import LOADED_COMMAND, UNIT_PROPERTIES, UnitFiles
+from pytest_dflash.facts.systemd import LOADED_COMMAND, UnitFiles
 from pytest_dflash.facts.unit_lookup import UNIT_FILES
 
-PROBES: tuple[Probe[Any], ...] = (
-    UNIT_PROPERTIES,
-    LOADED_COMMAND,
-    UNIT_FILES,
-    JOURNAL,
-    PREVIOUS,
-    STARTS,
-    KERNEL,
-)
 SHELL = shutil.which("dash") or "/bin/sh"
-
-
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
-def test_dash_accepts_the_script(probe: Probe[Any]) -> None:
-    if not shutil.which("dash"):
-        pytest.skip("needs dash: apt-get install dash")
-    run = subprocess.run(["dash", "-n", "-c", probe.script], capture_output=True, text=True, check=False)
-    assert (run.returncode, run.stderr) == (0, "")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
-def test_shellcheck_finds_nothing_in_the_script(probe: Probe[Any]) -> None:
-    if not shutil.which("shellcheck"):
-        pytest.skip("needs shellcheck: apt-get install shellcheck")
-    run = subprocess.run(
-        ["shellcheck", "-s", "sh", "-e", "SC2154", "-"],  # variables come from the transcript
-        input=probe.script,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.stdout == ""
 
 
 def ask(probe: Probe[Any], bin_folder: Path, **variables: str) -> Reading[Any]:

@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dflash.facts.systemd import DiskFile, UnitFiles
+from pytest_dflash.facts.reading import Value
+from pytest_dflash.facts.systemd import LOADED_COMMAND, DiskFile, UnitFiles
 from pytest_dflash.facts.unit_file import EffectiveUnit, Located, effective, expand, flag_line
+from pytest_dflash.facts.unit_lookup import UNIT_FILES
+from tests.facts.probes import CASES, reply
 
 UNIT = "sglang-k26-ddtree.service"
 PATH = f"/etc/systemd/system/{UNIT}"
@@ -224,3 +227,27 @@ def test_any_arguments_survive_quoting(arguments: list[str]) -> None:
     assert argvs(f"[Service]\nExecStart=/bin/a {' '.join(map(quoted, arguments))}\n") == [
         ("/bin/a", *arguments)
     ]
+
+
+@pytest.mark.parametrize(
+    "case, unit",
+    [
+        ("template", "llm-serve@a-b.service"),
+        ("odd-commands", "odd.service"),
+        ("emptied", "x-y.service"),
+    ],
+)
+def test_the_files_come_to_what_the_manager_loaded_from_them(case: str, unit: str) -> None:
+    files = UNIT_FILES.parse(reply(CASES / "unit-files" / case))
+    loaded = LOADED_COMMAND.parse(reply(CASES / "loaded-command" / case))
+    assert isinstance(files, Value)
+    assert isinstance(loaded, Value)
+    disk = effective(files.value, unit)
+    comparable = [
+        (command.argv, held)
+        for command, held in zip(disk.exec_start, loaded.value.exec_start, strict=True)
+        if "%q is resolved by the host only" not in command.notes
+    ]
+    assert [ours for ours, _ in comparable] == [theirs for _, theirs in comparable]
+    assert {name: found.value for name, found in disk.environment.items()} == loaded.value.environment
+    assert disk.environment_files == loaded.value.environment_files
