@@ -54,8 +54,9 @@ HOST = Recipe(
         "procps",
         "iproute2",
         "sudo",
-        "libnuma1",
-    ),  # the last one for vLLM
+        "libnuma1",  # for vLLM
+        "libgomp1",  # for llama.cpp
+    ),
     USERS + QUIET,
 )
 # What the project asks of a new machine, and a person without rights.
