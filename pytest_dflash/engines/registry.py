@@ -11,12 +11,13 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from pytest_dflash.engines.dialect import Dialect
+from pytest_dflash.engines.llamacpp.dialect import LlamaCpp
 from pytest_dflash.engines.sglang.dialect import SGLang
 from pytest_dflash.engines.vllm.dialect import VLLM
 from pytest_dflash.errors import UsageError
 
 GROUP = "pytest_dflash.engines"
-OWN: Mapping[str, Dialect] = {"sglang": SGLang(), "vllm": VLLM()}
+OWN: Mapping[str, Dialect] = {"sglang": SGLang(), "vllm": VLLM(), "llamacpp": LlamaCpp()}
 
 
 @cache

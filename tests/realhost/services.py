@@ -78,6 +78,29 @@ TimeoutStopSec=30
 [Install]
 WantedBy=multi-user.target
 """
+LLAMACPP_TEXT = """\
+[Unit]
+Description=llama.cpp server with DFlash speculative decoding
+After=network.target
+StartLimitIntervalSec=600
+StartLimitBurst=50
+
+[Service]
+User=sglang
+StateDirectory=sglang
+EnvironmentFile={environment}
+WorkingDirectory=/var/lib/sglang
+ExecStart=/opt/llamacpp/venv/bin/python /opt/llamacpp/llama-server --model /opt/llamacpp/models/target.gguf \\
+    --alias {served} --host 127.0.0.1 --port {port} \\
+    {arguments} \\
+    --spec-type draft-dflash -md /opt/llamacpp/models/dflash.gguf --spec-draft-n-max {window}
+Restart=on-failure
+RestartSec=1
+TimeoutStopSec=30
+
+[Install]
+WantedBy=multi-user.target
+"""
 # HOME and the caches: the unit's user may write nowhere else. P2P level: a setting to follow.
 HOME = {
     "HOME": "/var/lib/sglang",
@@ -316,6 +339,26 @@ def vllm() -> Iterator[Service]:
             machine, free_port(), 7, "tiny",
             "--dtype float32 --max-model-len 1024 --max-num-seqs 4 --enforce-eager --seed 0 --no-enable-prefix-caching",
             HOME | VLLM_ON_CPU, start_s=480.0, miniature=False, unit="vllm-dflash.service", template=VLLM_TEXT,
+        )  # fmt: skip
+        service.install()
+        yield service
+
+
+@contextlib.contextmanager
+def llamacpp() -> Iterator[Service]:
+    """A real host on which llama.cpp's server of October 2026 serves the same model and draft, as GGUF files.
+
+    Raises:
+        FileNotFoundError: It is not in the cache; the message says how it gets there.
+    """
+    made = cache() / "llamacpp"
+    if not (made / "stamp").exists():
+        raise FileNotFoundError(f"no llama.cpp in {made}: run `make engines`")
+    with Machine({"/opt/llamacpp": made}) as machine:
+        service = Service(
+            machine, free_port(), 7, "tiny",
+            "--ctx-size 4096 --parallel 4 --threads 1 --seed 0 --metrics",
+            HOME, start_s=60.0, miniature=False, unit="llamacpp-dflash.service", template=LLAMACPP_TEXT,
         )  # fmt: skip
         service.install()
         yield service

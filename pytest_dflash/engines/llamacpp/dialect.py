@@ -1,0 +1,155 @@
+"""llama.cpp, as the rest of the tool speaks with it.
+
+Law: one method of `engines.dialect.Dialect` each, answered by the module that knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pytest_dflash.engines.dialect import Decode, Load, Route, Settings, Warning_
+from pytest_dflash.engines.llamacpp import command, counters, info, log_lines, routes
+from pytest_dflash.engines.llamacpp.scoring import LlamaCppScoring
+from pytest_dflash.facts.journal import Journal
+from pytest_dflash.facts.reading import Reading, Silent
+from pytest_dflash.findings import Json
+
+CHAIN = ("unit_file", "loaded_unit", "process_argv")
+DRAFTER = frozenset({"spec-type", *log_lines.NAMES.values()})
+PRINTED = 0.005
+"""Half of the last digit with which the log prints a probability."""
+
+
+class LlamaCpp:
+    """`llama-server`, builds of 2026."""
+
+    name = "llamacpp"
+    window_setting = ""
+    budget_flag = "spec-draft-n-max"
+    budget_flag_offset = 0
+    drafts_by_block = True
+    file_flags = ()
+    folder_flags = ()
+
+    def runs(self, argv: Sequence[str]) -> bool:
+        """Whether this command line starts the server, wrappers looked through."""
+        return command.server(argv) is not None
+
+    def setting(self, flag: str, version: str | None) -> str:  # noqa: ARG002 - the seam's
+        """The newest spelling."""
+        return command.named(flag)
+
+    def from_argv(self, argv: Sequence[str], files: Mapping[str, str], version: str | None) -> Settings:  # noqa: ARG002 - the seam's
+        """The settings of a command line. LLAMA_ARG_… variables, which set flags too, are not in it."""
+        return command.settings(argv)
+
+    def default(self, setting: str) -> Reading[Json]:  # noqa: ARG002 - the seam's
+        """Not known: the server fits some of its defaults to the machine."""
+        return Silent("llama.cpp's defaults are not known here")
+
+    def removed(self, flag: str, version: str | None) -> str | None:  # noqa: ARG002 - the seam's
+        """Not known: a build's number tells no release."""
+        return None
+
+    def args_log(self, journal: Journal) -> Reading[Settings]:  # noqa: ARG002 - the seam's
+        """Never."""
+        return Silent(log_lines.UNHEARD)
+
+    def info_paths(self) -> Sequence[str]:
+        """/props."""
+        return (info.PROPS,)
+
+    def info_beside(self) -> Sequence[str]:
+        """Nothing."""
+        return ()
+
+    def from_info(self, document: Json) -> Reading[Settings]:
+        """Names and slots."""
+        return info.settings(document)
+
+    def version(self, document: Json) -> str | None:
+        """`build_info`."""
+        return info.version(document)
+
+    def draft_runner(self, journal: Journal) -> Reading[Settings]:
+        """Lines of the drafter that was built."""
+        return log_lines.draft_runner(journal)
+
+    def effective(self, journal: Journal) -> Reading[Settings]:
+        """Slots."""
+        return log_lines.effective(journal)
+
+    def decode_lines(self, journal: Journal) -> Sequence[Decode]:  # noqa: ARG002 - the seam's
+        """None: it logs requests, not steps."""
+        return ()
+
+    def carriers(self, setting: str, context: Mapping[str, Json] | None = None) -> Sequence[str]:  # noqa: ARG002 - the seam's
+        """The command line, and beyond it names at /props and limits of the drafter in the log."""
+        beyond = ("server_info",) if setting in info.TOLD.values() else ()
+        return (*CHAIN, *beyond, *(("draft_runner_log",) if setting in DRAFTER else ()))
+
+    def same(self, setting: str, left: Json, right: Json) -> bool:  # noqa: ARG002 - the seam's
+        """Numbers as numbers, all else as text."""
+        return _plain(left) == _plain(right)
+
+    def is_rewrite(self, setting: str, asked: Json, found: Json, context: Mapping[str, Json]) -> bool:  # noqa: ARG002 - the seam's
+        """A probability with two digits in the log."""
+        left, right = _plain(asked), _plain(found)
+        if setting != "spec-draft-p-min" or not isinstance(left, float) or not isinstance(right, float):
+            return False
+        return abs(left - right) <= PRINTED
+
+    def warnings(self, journal: Journal) -> Sequence[Warning_]:  # noqa: ARG002 - the seam's
+        """None: a flag that it does not take ends it."""
+        return ()
+
+    def ready_line(self, journal: Journal) -> str | None:
+        """`listening on http://…`."""
+        return log_lines.ready_line(journal)
+
+    def progress(self, journal: Journal) -> str:
+        """What the start is busy with."""
+        return log_lines.progress(journal)
+
+    def native_window(self, drafter_config: Json, version: str | None) -> Reading[int]:  # noqa: ARG002 - the seam's
+        """Not known: a GGUF file has no config.json."""
+        return Silent("the drafter is a GGUF file, which has no config.json")
+
+    def model_path(self, settings: Mapping[str, Json]) -> str | None:
+        """--model."""
+        return _text(settings.get("model"))
+
+    def draft_path(self, settings: Mapping[str, Json]) -> str | None:
+        """--spec-draft-model."""
+        return _text(settings.get("spec-draft-model"))
+
+    def load_paths(self) -> Sequence[str]:
+        """/metrics, and /slots where there are no counters."""
+        return (counters.METRICS, counters.SLOTS)
+
+    def load(self, path: str, text: str) -> Reading[Load]:
+        """Running and waiting requests."""
+        return counters.load(path, text)
+
+    def routes(self) -> Sequence[Route]:
+        """What its key guards, or should."""
+        return routes.ROUTES
+
+    def scoring(self) -> LlamaCppScoring:
+        """`/completion`, by token ids."""
+        return LlamaCppScoring()
+
+    def default_port(self) -> int:
+        """8080."""
+        return 8080
+
+
+def _plain(value: Json) -> object:
+    try:
+        return value if isinstance(value, bool) else float(str(value))
+    except ValueError:
+        return str(value)
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,78 @@
+"""llama.cpp's log: how far a start is, and what the drafter was built with.
+
+Law: journal in, readings out. A line may begin with seconds, a letter and the function that says it; settings are
+logged of the drafter alone. Lines seen on builds of October 2026.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pytest_dflash.engines.dialect import Settings
+from pytest_dflash.engines.literals import plain
+from pytest_dflash.engines.words import typed
+from pytest_dflash.facts.journal import Journal
+from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
+from pytest_dflash.findings import Json
+
+LONGEST = 2000
+READY = "listening on http"
+UNHEARD = "llama.cpp logs no settings but the drafter's"
+_ADDED = re.compile(r"adding speculative implementation '(?P<kind>[\w-]{1,64})'")
+_BUILT = re.compile(r"common_speculative_impl_\w+: - (?P<pairs>\w+=[^\s,]+(?:, \w+=[^\s,]+)*)")
+_SLOTS = re.compile(r"load_model: initializing.*?\bn_slots = (?P<slots>\d{1,9})\b")
+NAMES = {"n_max": "spec-draft-n-max", "n_min": "spec-draft-n-min", "p_min": "spec-draft-p-min"}
+"""The drafter's words for settings. p_min is printed with two digits."""
+PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(READY), "start-up is over"),
+    (re.compile(r"failed to load model|error loading model|exiting due to"), "loading the model failed"),
+    (re.compile(r"model loaded"), "opening the port"),
+    (re.compile(r"adding speculative implementation"), "drafter built"),
+    (re.compile(r"loading draft model"), "loading the drafter"),
+    (re.compile(r"warming up"), "warming up"),
+    (re.compile(r"loading model"), "loading the model"),
+)
+
+
+def _lines(journal: Journal) -> Iterator[str]:
+    return (entry.message[:LONGEST] for entry in journal.entries if not entry.from_manager)
+
+
+def ready_line(journal: Journal) -> str | None:
+    """`listening on http://…`, which is said after the model was loaded."""
+    return next((line for line in reversed(list(_lines(journal))) if READY in line), None)
+
+
+def progress(journal: Journal) -> str:
+    """What the start is busy with, by the newest telling line; "" when none tells."""
+    for line in reversed(list(_lines(journal))):
+        for pattern, words in PHASES:
+            if pattern.search(line):
+                return words
+    return ""
+
+
+def draft_runner(journal: Journal) -> Reading[Settings]:
+    """The kind of speculation and its limits, as the drafter was built; Absent where a whole start built none."""
+    values: dict[str, Json] = {}
+    for line in _lines(journal):
+        if added := _ADDED.search(line):
+            values["spec-type"] = added["kind"]
+        if built := _BUILT.search(line):
+            pairs = (pair.split("=", 1) for pair in built["pairs"].split(", "))
+            values |= {NAMES[name]: plain(typed(word)) for name, word in pairs if name in NAMES}
+    where = "log of the drafter"
+    if values:
+        return Value(Settings(values, where, {}, complete=False), where)
+    if ready_line(journal) and journal.reaches_start and journal.whole:
+        return Absent(where)
+    return Silent("the log has no line of a drafter, and not all of the start is there")
+
+
+def effective(journal: Journal) -> Reading[Settings]:
+    """How many slots it made."""
+    for line in _lines(journal):
+        if slots := _SLOTS.search(line):
+            return Value(Settings({"parallel": int(slots["slots"])}, "log", {}, complete=False), "log")
+    return Silent(UNHEARD)
