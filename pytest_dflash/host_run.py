@@ -322,6 +322,7 @@ class HostRun:
             unit_files=facts.files,
             loaded=facts.loaded,
             process=torn or facts.serving,
+            started=torn or facts.started,
             journal=torn or facts.journal,
             info=self.info,
             config_files=named.value if isinstance(named, Value) else {},

@@ -36,4 +36,4 @@ def test_the_unit_does_not_restart_by_itself(facts: Facts) -> Judgement:
 
 @check("systemd.environment_files")
 def test_the_process_has_the_environment_files_as_they_are_on_disk(facts: Facts) -> Judgement:
-    return restart.environment_files(facts.files, facts.loaded, facts.serving)
+    return restart.environment_files(facts.files, facts.loaded, facts.started)

@@ -93,6 +93,17 @@ class Facts:
         """The unit's process that serves, which need not be MainPID."""
         return procfs.serving_process(self.processes, self.listeners, self.port, self.is_engine)
 
+    @cached_property
+    def started(self) -> Reading[Process]:
+        """The process that has the environment which the manager gave: of a container, the client outside."""
+        processes, unit = self.processes, self.unit
+        if isinstance(processes, Value) and isinstance(unit, Value):
+            clients = [each for each in processes.value if procfs.starts_container(each.argv)]
+            main = [each for each in processes.value if each.pid == unit.value.main_pid]
+            if clients:
+                return Value((main or clients)[0], f"/proc/{(main or clients)[0].pid}")
+        return self.serving
+
     @property
     def named_files(self) -> Reading[Mapping[str, str]]:
         """The texts of the files that the command line names, by path."""

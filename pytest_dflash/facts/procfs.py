@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_dflash.facts.bundle import CAP_BYTES, files
 from pytest_dflash.facts.platform import Clock
@@ -154,6 +154,18 @@ PROCESSES: Probe[tuple[Process, ...]] = Probe("processes", _SCRIPT, _parse)
 """Every process of the unit. Absent: the unit has none. A process that ended meanwhile is left out."""
 
 
+CONTAINER_CLIENTS = frozenset({"docker", "podman", "nerdctl"})
+"""Programs that let somebody else start what they are given."""
+
+
+ONLY_STARTS = "only starts a container whose processes are not known: give it a name (--name)"
+
+
+def starts_container(argv: Sequence[str]) -> bool:
+    """Whether a command line is that of a container's client, which may be a script."""
+    return any(word.rpartition("/")[2] in CONTAINER_CLIENTS for word in argv[:2])
+
+
 def age_s(process: Process, clock: Clock) -> float:
     """Seconds since the process started, by the host's own clocks."""
     return clock.uptime_s - process.start_ticks / clock.ticks_per_s
@@ -194,6 +206,10 @@ def serving_process(
     inner = [process for process in engines if not _wraps(process, engines, parents)]
     if inner:
         first = min(inner, key=lambda process: (process.start_ticks, process.pid))
+        if starts_container(first.argv):
+            first = replace(
+                first, environ=Silent(f"pid {first.pid} {ONLY_STARTS}", f"/proc/{first.pid}/environ")
+            )
         return Value(first, f"/proc/{first.pid}, by its command line")
     titles = ", ".join(sorted({process.title for process in alive})[:6])
     return Silent(

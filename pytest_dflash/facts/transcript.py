@@ -59,6 +59,30 @@ members() {
     done <"$file"
   done
 }
+containers() {
+  set --
+  for p in $PIDS; do set -- "$@" "$R/proc/$p/cmdline"; done
+  [ $# -gt 0 ] || return
+  grep -lsaE '(^|/)(docker|podman|nerdctl)' "$@" | head -n 9 | while IFS= read -r file; do
+    client='' name='' verb='' last=''
+    while IFS= read -r word; do
+      last=$word
+      case $client:$name in
+      :) case ${word##*/} in docker|podman|nerdctl) client=${word##*/};; sh|bash|dash|python*) ;; *) break;; esac;;
+      *:next) name=$word; break;;
+      *) case $word in --name) name=next;; --name=*) name=${word#--name=}; break;; start) verb=start;; esac;;
+      esac
+    done <<ARGV
+$(head -c 65536 "$file" | tr '\n\0' ' \n')
+ARGV
+    [ "$verb" != start ] || name=$last
+    case $client:$name in :*|*:) continue;; esac
+    inside=$($limit "$client" inspect --format '{{.State.Pid}}' -- "$name") || continue
+    case $inside in ''|0|*[!0-9]*) continue;; esac
+    CGROUP=$(sed -n 's/^0:://p;s/^[0-9]*:name=systemd://p' "$R/proc/$inside/cgroup" | grep -vx / | head -n 1)
+    case $CGROUP in ''|/) ;; *) members;; esac
+  done
+}
 children() {
   echo "$1"
   for child in $(cat "$R/proc/$1/task/$1/children"); do children "$child"; done
@@ -82,6 +106,7 @@ echo; echo "@MARK@ hello $encoding"
 identify first
 MAIN_PID=$(value MainPID) CGROUP=$(value ControlGroup) INVOCATION=$(value InvocationID) PIDS=
 case $CGROUP in ''|/) ;; *) PIDS=$(members 2>/dev/null | tr '\n' ' ');; esac
+PIDS=$({ printf '%s\n' $PIDS; containers 2>/dev/null; } | grep . | sort -nu | tr '\n' ' ')
 case $PIDS$MAIN_PID in ''|0) ;; "$MAIN_PID") PIDS=$(children "$MAIN_PID" 2>/dev/null | tr '\n' ' ');; esac
 @QUESTIONS@
 identify last

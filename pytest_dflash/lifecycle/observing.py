@@ -5,17 +5,21 @@ Law: pure; asks nobody. What the facts do not tell stays None, so that the table
 
 from __future__ import annotations
 
+import re
+
 from pytest_dflash.engines.dialect import Dialect
 from pytest_dflash.facts.exits import exit_meaning
 from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.facts.journal import Entry, Journal
-from pytest_dflash.facts.procfs import age_s
+from pytest_dflash.facts.procfs import age_s, starts_container
 from pytest_dflash.facts.reading import Absent, Reading, Value
 from pytest_dflash.facts.sockets import Listener
 from pytest_dflash.facts.systemd import Unit
 from pytest_dflash.lifecycle.ending import TOO_OFTEN
 from pytest_dflash.lifecycle.phase import Observation
 
+OF_CONTAINERS = re.compile(r"docker|libpod|containerd")
+"""Control groups of containers, and of the daemons that publish their ports."""
 EXITS = {1: "exited", 2: "killed", 3: "dumped"}
 """ExecMainCode to the word of the journal. Source: waitid(2), CLD_EXITED, CLD_KILLED, CLD_DUMPED."""
 
@@ -87,6 +91,11 @@ def owned(listening: list[Listener] | None, facts: Facts) -> bool | None:
     ):
         return None
     ours = {process.pid for process in facts.processes.value}
+    if isinstance(facts.serving, Value) and starts_container(facts.serving.value.argv):
+        owners = facts.listener_owners.value if isinstance(facts.listener_owners, Value) else {}
+        pids = {pid for each in listening for pid in each.pids or ()} - ours
+        if pids and all(pid in owners and OF_CONTAINERS.search(owners[pid].cgroup) for pid in pids):
+            return None
     return all(ours & set(each.pids or ()) for each in listening)
 
 

@@ -19,7 +19,8 @@ from typing import Self
 
 import pytest_dflash
 from pytest_dflash.errors import HostError
-from pytest_dflash.rehearsal import client, layout, staged, venv
+from pytest_dflash.rehearsal import client, layout, staged, unit_file, venv
+from pytest_dflash.rehearsal.oddities import Oddity
 
 PROFILE = Path(__file__).parent / "profile.toml"
 PREVIOUS_RUN_AGO_S = 3600.0
@@ -72,14 +73,16 @@ class StandInHost:
         self.folder = folder.absolute()
         self.bin = self.folder / "bin"
         self.root = self.folder / "root"
-        self.unit = layout.UNIT
+        self.unit = next(
+            (each.unit for each in self.faults if isinstance(each, Oddity) and each.unit), layout.UNIT
+        )
         self.port = free_port()
         self._manager: subprocess.Popen[bytes] | None = None
 
     @property
     def unit_file(self) -> Path:
         """The unit's file on the stand-in's disk."""
-        return self.root / "etc/systemd/system" / self.unit
+        return self.root / "etc/systemd/system" / unit_file.template(self.unit)
 
     @property
     def site_packages(self) -> Path:
@@ -118,7 +121,7 @@ class StandInHost:
                 f"{self.folder}: its commands go on PATH, and no folder with a colon in its name can; set TMPDIR to another"
             )
         self.folder.mkdir(parents=True, exist_ok=True)
-        layout.lay_out(self.folder, self.port)
+        layout.lay_out(self.folder, self.port, self.unit_file)
         self._start_manager()
         # A healthy earlier run, so that its lines lie in the journal for anyone who does not ask by invocation.
         self.tool("systemctl", "start", self.unit)

@@ -40,16 +40,17 @@ def boot_id() -> str:
 
 @dataclass(slots=True)
 class Journal:
-    """All entries, oldest first."""
+    """All entries, oldest first. `off_us`: how far the host's clock is off."""
 
     entries: list[Fields] = field(default_factory=list)
     boot: str = field(default_factory=boot_id)
     machine: str = field(default_factory=lambda: uuid.uuid4().hex)
     written: int = 0
+    off_us: int = 0
 
     def write(self, fields: Mapping[str, str], *, ago_us: int = 0) -> None:
         """One entry, now or `ago_us` earlier."""
-        realtime = time.time_ns() // 1000 - ago_us
+        realtime = time.time_ns() // 1000 + self.off_us - ago_us
         monotonic = max(time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000 - ago_us, 0)
         self.written += 1
         self.entries.append(
@@ -120,6 +121,10 @@ class Journal:
                 "[%Y-%m-%d %H:%M:%S", time.localtime(int(entry["__REALTIME_TIMESTAMP"]) / 1e6)
             )
             entry["MESSAGE"] = _STAMP.sub(then, entry["MESSAGE"])
+
+    def put_off(self, seconds: float) -> None:
+        """Puts the clock off by which entries are stamped from now on."""
+        self.off_us = int(seconds * 1e6)
 
     def forget(self, condition: Callable[[Fields], bool]) -> int:
         """Drops entries, as a rate limit or a rotation does; says how many."""

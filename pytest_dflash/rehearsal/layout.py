@@ -92,11 +92,11 @@ def _tool(folder: Path, path: Path, name: str) -> None:
     path.chmod(0o755)
 
 
-def lay_out(folder: Path, port: int) -> None:
+def lay_out(folder: Path, port: int, unit_file: Path) -> None:
     """Writes everything below `folder`, which must be empty."""
     root, programs = folder / "root", folder / "bin"
     texts = {
-        f"etc/systemd/system/{UNIT}": unit_text(root, port),
+        str(unit_file.relative_to(root)): unit_text(root, port),
         "etc/sglang/k26.env": environment_text(root),
         "etc/os-release": 'PRETTY_NAME="Debian GNU/Linux 13 (trixie)"\nNAME="Debian GNU/Linux"\nID=debian\nVERSION_ID="13"\n',
         "proc/driver/nvidia/version": (RECORDINGS / "driver.txt").read_text("utf-8"),

@@ -43,6 +43,8 @@ TOOLS: dict[str, Tool] = {
     "df": machine.df,
     "systemd-detect-virt": machine.detect_virt,
 }
+CONTAINERS = "containers"
+"""A folder of the stand-in: the leading pid of each container by the container's name."""
 TICK_S = 0.02
 STOP_TIMEOUT_S = 30.0
 BOOT_LINES = (
@@ -76,9 +78,19 @@ class Manager:
         """The unit's processes: those of the main process's session."""
         return proc_tree.session(self.service.exec_pid) if self.service.process else []
 
+    def contained(self) -> dict[str, list[int]]:
+        """Processes of containers by their control groups: not the unit's, a daemon starts them."""
+        leaders = (int(path.read_text("ascii")) for path in self.folder.glob(f"{CONTAINERS}/*"))
+        found = {leader: proc_tree.session(leader) for leader in leaders}
+        return {f"/system.slice/docker-{leader:064x}.scope": pids for leader, pids in found.items() if pids}
+
+    def everybody(self) -> list[int]:
+        """All processes that this host shows."""
+        return [*self.pids(), *(pid for pids in self.contained().values() for pid in pids)]
+
     def refresh(self) -> None:
-        """Makes root/proc show the unit's processes of this moment."""
-        proc_tree.refresh(self.root / "proc", self.service.name, self.pids())
+        """Makes root/proc show the processes of this moment."""
+        proc_tree.refresh(self.root / "proc", {self.service.control_group: self.pids(), **self.contained()})
 
     def drain(self) -> None:
         """Takes the service's output into the journal, line by line."""
@@ -181,8 +193,8 @@ class Manager:
             case ["logged", text]:
                 mine = self.log.select([f"_SYSTEMD_INVOCATION_ID={self.service.invocation}"])
                 return Answer(status=0 if any(text in entry["MESSAGE"] for entry in mine) else 1)
-            case ["age", seconds]:
-                self.log.age(float(seconds))
+            case ["age" | "put_off" as what, seconds]:
+                getattr(self.log, what)(float(seconds))
                 return Answer()
             case ["suppress", until]:
                 self._suppress(until)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 LINKED = (
@@ -44,9 +44,15 @@ def session(leader: int) -> list[int]:
     return sorted(found, key=lambda pid: (pid != leader, pid))
 
 
-def refresh(proc: Path, unit: str, pids: Sequence[int]) -> None:
-    """Adds folders for processes that came, removes those of processes that went."""
-    wanted = {str(pid) for pid in pids}
+def refresh(proc: Path, groups: Mapping[str, Sequence[int]]) -> None:
+    """Adds folders for processes that came, removes those of processes that went.
+
+    Args:
+        proc: The stand-in's.
+        groups: Pids by their control group.
+    """
+    home = {str(pid): group for group, pids in groups.items() for pid in pids}
+    wanted = set(home)
     present = {entry.name for entry in os.scandir(proc) if entry.name.isdigit()}
     for gone in present - wanted:
         shutil.rmtree(proc / gone, ignore_errors=True)
@@ -59,7 +65,9 @@ def refresh(proc: Path, unit: str, pids: Sequence[int]) -> None:
             (folder / "exe").symlink_to(Path(f"/proc/{new}/exe").readlink())
         except OSError:
             (folder / "exe").symlink_to(f"/proc/{new}/exe")
-        (folder / "cgroup").write_text(f"0::/system.slice/{unit}\n", "ascii")
-    group = proc.parent / "sys/fs/cgroup/system.slice" / unit
-    group.mkdir(parents=True, exist_ok=True)
-    (group / "cgroup.procs").write_text("".join(f"{pid}\n" for pid in pids), "ascii")
+    for pid, group in home.items():  # a process may move on
+        (proc / pid / "cgroup").write_text(f"0::{group}\n", "ascii")
+    for group, pids in groups.items():
+        members = proc.parent / f"sys/fs/cgroup{group}"
+        members.mkdir(parents=True, exist_ok=True)
+        (members / "cgroup.procs").write_text("".join(f"{pid}\n" for pid in pids), "ascii")

@@ -77,6 +77,12 @@ class Service:
         self.loaded = unit_file.load(self.search, self.name)
 
     @property
+    def control_group(self) -> str:
+        """Where its processes are; instances of a template have a slice of their own."""
+        prefix, at, _ = self.name.partition("@")
+        return f"/system.slice/system-{prefix}.slice/{self.name}" if at else f"/system.slice/{self.name}"
+
+    @property
     def needs_reload(self) -> bool:
         """As systemd 252 sees it: changed or vanished files, a new file in a folder already known."""
         known = [file for file in (self.loaded.fragment, *self.loaded.drop_ins) if file is not None]
@@ -184,7 +190,7 @@ class Service:
             "_COMM": name,
             "_EXE": os.path.realpath(self.command[0]),
             "_CMDLINE": " ".join(self.command),
-            "_SYSTEMD_CGROUP": f"/system.slice/{self.name}",
+            "_SYSTEMD_CGROUP": self.control_group,
             "_SYSTEMD_UNIT": self.name,
             "_SYSTEMD_SLICE": "system.slice",
             "_SYSTEMD_INVOCATION_ID": self.invocation,

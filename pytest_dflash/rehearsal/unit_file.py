@@ -126,9 +126,16 @@ def _assignments(text: str) -> list[tuple[str, str, str]]:
     return found
 
 
+def template(unit: str) -> str:
+    """The name of the file that all instances of `unit` share; its own for a unit that is no instance."""
+    prefix, at, rest = unit.partition("@")
+    return f"{prefix}@.{rest.rpartition('.')[2]}" if at else unit
+
+
 def _drop_in_folders(search: Sequence[Path], unit: str) -> list[Path]:
-    """The folders whose files are added to `unit`, the type's own (`service.d`) included."""
-    return [folder / name for folder in search for name in (f"{unit}.d", f"{unit.rpartition('.')[2]}.d")]
+    """The folders whose files are added to `unit`, its template's and the type's own (`service.d`) included."""
+    names = dict.fromkeys((f"{unit}.d", f"{template(unit)}.d", f"{unit.rpartition('.')[2]}.d"))
+    return [folder / name for folder in search for name in names]
 
 
 def drop_in_paths(search: Sequence[Path], unit: str) -> list[Path]:
@@ -146,9 +153,8 @@ def _read(path: Path) -> LoadedFile:
 
 def load(search: Sequence[Path], unit: str) -> Loaded:
     """Reads `unit` from the first folder of `search` that has it, with its drop-ins."""
-    path = next(
-        (folder / unit for folder in search if (folder / unit).is_symlink() or (folder / unit).exists()), None
-    )
+    places = (folder / name for name in dict.fromkeys((unit, template(unit))) for folder in search)
+    path = next((place for place in places if place.is_symlink() or place.exists()), None)
     if path is None:
         return Loaded(None, (), {})
     if str(path.readlink() if path.is_symlink() else path) == "/dev/null":
@@ -157,10 +163,16 @@ def load(search: Sequence[Path], unit: str) -> Loaded:
     drop_ins = tuple(_read(drop_in) for drop_in in drop_in_paths(search, unit))
     settings: dict[str, tuple[str, ...]] = {}
     for file in (fragment, *drop_ins):
-        for _section, key, value in _assignments(file.text):
+        for _section, key, value in _assignments(_instantiated(file.text, unit)):
             kept = settings.get(key, ()) if key in LISTS and value else ()
             settings[key] = (*kept, value) if value else ()
     return Loaded(fragment, drop_ins, settings)
+
+
+def _instantiated(text: str, unit: str) -> str:
+    """The text with `%i` filled in."""
+    instance = unit.partition("@")[2].rpartition(".")[0]
+    return re.sub(r"%(.)", lambda found: instance if found[1] == "i" else found[0], text)
 
 
 def environment_file(text: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from pytest_dflash.facts.nvidia import Gpu, GpuProcess, throttle_reasons
-from pytest_dflash.facts.procfs import Process
+from pytest_dflash.facts.procfs import ONLY_STARTS, Process, starts_container
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.findings import Judgement, Outcome, failed, not_applicable, passed, unproven
 from pytest_dflash.profile import schema
@@ -260,6 +260,12 @@ def foreign_processes(
                 )
             ]
     assert isinstance(gpus, Value)  # the loop above has looked
+    if isinstance(serving, Value) and starts_container(serving.value.argv):
+        return [
+            unproven(
+                f"who uses the GPUs could not be told: pid {serving.value.pid} {ONLY_STARTS}", remedy=HEAR
+            )
+        ]
     seen = users.value if isinstance(users, Value) else ()
     ours = {process.pid for process in processes.value} if isinstance(processes, Value) else set()
     of_us = {gpu.label for gpu in visible(gpus, serving)}

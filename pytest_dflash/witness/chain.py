@@ -35,6 +35,7 @@ class Sources:
 
     Attributes:
         unit: The unit's full name, with suffix.
+        started: The process that has the manager's environment; None: it is the one that serves.
         config_files: Texts of files that the command line names (`--config FILE`), by path.
         drafter_config: The drafter's own config.json.
         version: The engine's version, where known.
@@ -47,6 +48,7 @@ class Sources:
     process: Reading[Process]
     journal: Reading[Journal]
     info: Reading[Json]
+    started: Reading[Process] | None = None
     config_files: Mapping[str, str] = field(default_factory=dict)
     drafter_config: Reading[Json] = field(default_factory=lambda: Silent("the drafter's config was not read"))
     version: str | None = None

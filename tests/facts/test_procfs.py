@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pytest_dflash.facts.platform import Clock
-from pytest_dflash.facts.procfs import Process, age_s, serving_process
+from pytest_dflash.facts.procfs import ONLY_STARTS, Process, age_s, serving_process
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.facts.sockets import Listener
 
@@ -81,6 +81,12 @@ def test_a_wrapper_that_names_the_engine_is_looked_through() -> None:
     shell = process(10, 1, ("/bin/bash", "-lc", "python -m engine ; echo ended"))
     init = process(11, 10, ("tini", "--"))
     assert pid_of(serving([shell, init, process(12, 11)])) == 12
+
+
+def test_the_environment_of_a_containers_client_is_not_the_engines() -> None:
+    found = serving([process(10, 1, ("docker", "run", "image", *ENGINE))])
+    assert isinstance(found, Value)
+    assert found.value.environ == Silent(f"pid 10 {ONLY_STARTS}", "/proc/10/environ")
 
 
 def test_a_forked_child_with_the_same_command_line_is_not_the_engine() -> None:

@@ -109,6 +109,42 @@ def test_without_a_cgroup_the_main_process_and_its_children_count(host: Host) ->
     assert read(host.run(probes), probes).reading(probes[0]) == Value(Reply(b"41 42\n"))
 
 
+@pytest.mark.parametrize(
+    "argv, asked",
+    [
+        (("/usr/bin/docker", "run", "--rm", "--name", "k26", "image:1"), "k26"),
+        (("docker", "run", "--name=k26", "image:1", "--name", "other"), "k26"),
+        (("/bin/sh", "/usr/bin/podman", "run", "--name", "a b;$(id)", "image:1"), "a b;$(id)"),
+        (("/usr/bin/docker", "start", "-a", "k26"), "k26"),
+        (("/usr/bin/docker", "run", "image:1"), None),
+        (("/usr/bin/vim", "/etc/docker", "--name", "k26"), None),
+    ],
+)
+def test_processes_of_the_container_that_the_unit_starts_are_the_units(
+    host: Host, argv: tuple[str, ...], asked: str | None
+) -> None:
+    (host.root / "proc/41/cmdline").write_bytes("\0".join((*argv, "")).encode())
+    host.process(61, "/system.slice/docker-0a.scope")
+    host.process(62, "/system.slice/docker-0a.scope")
+    client = host.bin / "docker"
+    client.write_text('#!/bin/sh\nprintf "%s\\n" "$*" >"$0.asked"; echo 61\n')
+    client.chmod(0o755)
+    (host.bin / "podman").symlink_to(client)
+    probes = [raw("pids", "echo $PIDS")]
+    pids = b"41 42 61 62\n" if asked else b"41 42\n"
+    assert read(host.run(probes), probes).reading(probes[0]) == Value(Reply(pids))
+    said = [each.read_text() for each in host.bin.glob("*.asked")]
+    assert said == ([f"inspect --format {{{{.State.Pid}}}} -- {asked}\n"] if asked else [])
+
+
+def test_a_container_that_its_client_does_not_know_adds_nothing(host: Host) -> None:
+    (host.root / "proc/41/cmdline").write_bytes(b"docker\0run\0--name\0k26\0image\0")
+    (host.bin / "docker").write_text("#!/bin/sh\necho 'permission denied' >&2; exit 1\n")
+    (host.bin / "docker").chmod(0o755)
+    probes = [raw("pids", "echo $PIDS")]
+    assert read(host.run(probes), probes).reading(probes[0]) == Value(Reply(b"41 42\n"))
+
+
 def test_a_unit_that_does_not_run_has_no_processes_and_is_heard(host: Host) -> None:
     host.show("InvocationID=\nMainPID=0\nNRestarts=0\nControlGroup=")
     probes = [raw("pids", 'echo "$PIDS"')]

@@ -98,11 +98,16 @@ def checks() -> frozenset[str]:
 def stacks(size: int = 10) -> list[tuple[str, ...]]:
     """The oddities in groups that can be staged together; each alone in the full matrix."""
     groups: list[list[Oddity]] = []
-    for oddity in (each for each in ODDITIES.values() if not each.load):
+    for oddity in (each for each in ODDITIES.values() if not each.load and not each.unseen):
         fitting = (group for group in groups if not FULL and len(group) < size and _fits(oddity, group))
         group = next(fitting, None)
         groups.append([oddity]) if group is None else group.append(oddity)
     return [tuple(oddity.name for oddity in group) for group in groups]
+
+
+def unseen() -> list[str]:
+    """The oddities of which something cannot be seen, each staged alone."""
+    return [name for name, oddity in ODDITIES.items() if oddity.unseen]
 
 
 def _fits(oddity: Oddity, group: Sequence[Oddity]) -> bool:
@@ -128,12 +133,24 @@ def of_tree(fault: Fault) -> bool:
 
 def quick() -> list[str]:
     """The faults that passive and short runs notice."""
-    return [name for name, fault in FAULTS.items() if fault.level != "load" and not of_tree(fault)]
+    slow = {*timed(), *speculating("reconfigure")}
+    return [name for name, fault in FAULTS.items() if fault.level != "load" and name not in slow]
 
 
 def timed() -> list[str]:
-    """The faults that only a measured load shows."""
-    return [name for name, fault in FAULTS.items() if fault.level == "load" and not of_tree(fault)]
+    """The faults that only a measured load shows, of this process or of another."""
+    return [
+        name
+        for name, fault in FAULTS.items()
+        if (fault.level == "load" or fault.checks[0].startswith("throughput.")) and not of_tree(fault)
+    ]
+
+
+def far(fault: Fault) -> tuple[str, ...]:
+    """How far a run under load goes."""
+    if fault.level == "load":
+        return ("--dflash-allow=load",)
+    return (f"--dflash-allow=load,{fault.level}", "--dflash-ready-timeout=60")
 
 
 def selection(fault: Fault) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pytest_dflash.rehearsal.faults import FAULTS, Fault
-from pytest_dflash.rehearsal.oddities import ODDITIES
+from pytest_dflash.rehearsal.oddities import ODDITIES, Oddity
 
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
 REAL_HOST = Path(__file__).parents[1] / "realhost"
@@ -39,7 +39,8 @@ This page is made by `make matrix-full`, from the tables under `pytest_dflash/re
 ODD = """
 ## Odd, and healthy
 
-None of these may be accused: each is staged in the same way, and the run must accept the host.
+None of these may be accused: each is staged in the same way, and the run must accept the host. Where something cannot
+be seen of one, exactly the named checks are `unproven` and say why.
 
 | host | what is unusual |
 |---|---|
@@ -55,8 +56,12 @@ def seconds(text: str) -> dict[str, str]:
 def render(took: Mapping[str, str]) -> str:
     """The page."""
     return HEAD + "".join(_fault(fault, took.get(fault.name, "-")) for fault in FAULTS.values()) + ODD + "".join(
-        f"| `{oddity.name}` | {oddity.title} |\n" for oddity in ODDITIES.values()
+        f"| `{oddity.name}` | {oddity.title}{_unseen(oddity)} |\n" for oddity in ODDITIES.values()
     )  # fmt: skip
+
+
+def _unseen(oddity: Oddity) -> str:
+    return f"; unproven: {', '.join(f'`{check}`' for check in oddity.unseen)}" if oddity.unseen else ""
 
 
 def _fault(fault: Fault, took: str) -> str:

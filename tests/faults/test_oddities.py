@@ -13,6 +13,18 @@ from tests.faults import matrix
 pytestmark = pytest.mark.matrix
 
 
+@pytest.mark.parametrize("name", matrix.unseen())
+def test_what_nobody_can_see_of_a_healthy_host_is_unproven_and_says_why(name: str, tmp_path: Path) -> None:
+    document = matrix.staged(tmp_path, name)
+    found = {each["check"]: each for each in matrix.red(document)}
+    assert {name: each["outcome"] for name, each in found.items()} == dict.fromkeys(
+        ODDITIES[name].unseen, "unproven"
+    )
+    for check, words in ODDITIES[name].unseen.items():
+        assert words in found[check]["summary"]
+    assert document["run"]["verdict"] == "undecided"
+
+
 @pytest.mark.parametrize("names", matrix.stacks(), ids="+".join)
 def test_a_healthy_host_that_is_odd_is_accepted(
     names: tuple[str, ...], tmp_path: Path, record_property: Callable[[str, object], None]

@@ -96,6 +96,16 @@ def test_a_port_of_somebody_else_is_not_the_units_and_is_named() -> None:
     assert standing(seen).phase is Phase.SERVING_OLDER_PROCESS
 
 
+def test_a_container_that_cannot_be_told_from_others_is_not_taken_for_a_stranger() -> None:
+    client = Value(replace(ENGINE, argv=("docker", "run", "image", "engine")))
+    listeners = Value((Listener("*", 30000, (77,)),))
+    theirs = Value({77: Owner(77, "/system.slice/docker-0a.scope", ("engine",))})
+    seen = look(serving=client, listeners=listeners, listener_owners=theirs)
+    assert seen.owner_in_unit is None
+    other = Value({77: Owner(77, "/system.slice/other.service", ("engine",))})
+    assert look(serving=client, listeners=listeners, listener_owners=other).owner_in_unit is False
+
+
 def test_an_owner_that_may_not_be_seen_is_not_guessed() -> None:
     seen = look(listeners=Value((Listener("*", 30000, None),)))
     assert (seen.port_open, seen.owner_in_unit, seen.owner) == (True, None, "")

@@ -191,6 +191,15 @@ def test_another_service_on_gpus_that_the_unit_does_not_see_is_left_alone() -> N
     assert outcomes(rule.foreign_processes(gpus(), users(("GPU-1", 8)), processes(7), by_uuid)) == ["fail"]
 
 
+def test_who_is_of_a_container_that_is_not_known_is_not_guessed() -> None:
+    client = process(argv=("docker", "run", "image:1", "python", "-m", "engine"))
+    (judgement,) = rule.foreign_processes(gpus(), users(("GPU-1", 8)), processes(7), client)
+    assert judgement.outcome is Outcome.UNPROVEN
+    assert judgement.summary.endswith(
+        "only starts a container whose processes are not known: give it a name (--name)"
+    )
+
+
 def test_nvidias_own_server_and_an_empty_table_are_no_strangers() -> None:
     server = users(("GPU-0", 8), name="/usr/bin/nvidia-cuda-mps-server")
     assert outcomes(rule.foreign_processes(gpus(), server, processes(7), process())) == ["pass"]

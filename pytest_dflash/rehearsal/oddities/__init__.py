@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_dflash.rehearsal.oddities.cards import CARDS
+from pytest_dflash.rehearsal.oddities.containers import CONTAINED
 from pytest_dflash.rehearsal.oddities.endpoint import ENDPOINT
 from pytest_dflash.rehearsal.oddities.oddity import Oddity
 from pytest_dflash.rehearsal.oddities.programs import PROGRAMS
@@ -17,6 +18,8 @@ from pytest_dflash.rehearsal.oddities.unit import UNIT
 
 __all__ = ("ODDITIES", "Oddity")
 ODDITIES: Mapping[str, Oddity] = {
-    oddity.name: oddity for area in (CARDS, UNIT, PROGRAMS, SERVICE, ENDPOINT, TREE) for oddity in area
+    oddity.name: oddity
+    for area in (CARDS, UNIT, PROGRAMS, CONTAINED, SERVICE, ENDPOINT, TREE)
+    for oddity in area
 }
 """Every oddity by its name."""

@@ -24,6 +24,8 @@ class Oddity:
         settled_by: The line of the log by which it has.
         expects: What the profile expects differently of this host, as `KEY=VALUE`.
         environ: Variables of whoever runs the tests, where the oddity is on this side.
+        unit: The unit's name, where the oddity is in it.
+        unseen: What nobody can see on such a host: the checks that are unproven, each with words that say why.
         places: What it needs for itself: two oddities of one place are never staged together.
         alone: It is never staged together with any other.
         load: The area whose checks, under load, must accept it too; "" where it shows without any.
@@ -37,6 +39,8 @@ class Oddity:
     settled_by: str = SERVING
     expects: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict)
+    unit: str = ""
+    unseen: Mapping[str, str] = field(default_factory=dict)
     places: tuple[str, ...] = ()
     alone: bool = False
     load: str = ""

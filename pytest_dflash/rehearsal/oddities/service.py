@@ -5,10 +5,39 @@ Law: a table.
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
 from pytest_dflash.rehearsal.faults import stages
 from pytest_dflash.rehearsal.oddities.oddity import Oddity
 
+if TYPE_CHECKING:
+    from pytest_dflash.rehearsal.faults.stages import Stage
+    from pytest_dflash.rehearsal.host import StandInHost
+
 NOWHERE = "http://127.0.0.1:9"
+
+DATE = """#!/bin/sh
+# This machine's own clock, put off.
+PATH=/usr/bin:/bin exec date -d '{off:+.0f} seconds' "$@"
+"""
+
+
+def clock_off(seconds: float) -> Stage:
+    """Puts the host's clock off: for `date`, for the journal, for the engine's log and for all files."""
+
+    def stage(host: StandInHost) -> None:
+        date = host.bin / "date"
+        date.write_text(DATE.format(off=seconds), "utf-8")
+        date.chmod(0o755)
+        stages.switch(clock_off_s=seconds)(host)
+        host.tool("control", "put_off", str(seconds))
+        for path in host.root.glob("etc/**/*"):
+            changed = path.stat().st_mtime + seconds
+            os.utime(path, (changed, changed))
+
+    return stage
+
 
 SERVICE = (
     Oddity(
@@ -105,6 +134,18 @@ SERVICE = (
         "other-locale-on-this-side",
         "whoever tests has another language, time zone and a narrow terminal",
         environ={"LANG": "tr_TR.UTF-8", "LC_ALL": "C", "TZ": "Asia/Kolkata", "COLUMNS": "20", "LINES": "5"},
+    ),
+    Oddity(
+        "clock-ahead",
+        "a host whose clock is ten minutes ahead of whoever tests",
+        before=clock_off(600.0),
+        places=("clock",),
+    ),
+    Oddity(
+        "clock-behind",
+        "a host whose clock is ten minutes behind, and behind its own start",
+        before=clock_off(-600.0),
+        places=("clock",),
     ),
     Oddity(
         "other-locale-on-the-host",

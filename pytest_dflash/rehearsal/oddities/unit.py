@@ -42,6 +42,19 @@ UNIT = (
         alone=True,
     ),
     Oddity(
+        "template-unit",
+        "an instance of a template, whose drop-in is the template's",
+        unit="sglang@Kimi-K2.6.service",
+        before=stages.both(
+            stages.replace("--served-model-name Kimi-K2.6", "--served-model-name %i"),
+            stages.written(
+                "etc/systemd/system/sglang@.service.d/limits.conf", "[Service]\nLimitNOFILE=65536\n"
+            ),
+        ),
+        expects=("service.unit=sglang@Kimi-K2.6.service",),
+        alone=True,
+    ),
+    Oddity(
         "vendor-unit-overridden",
         "a unit of a package that the same unit under /etc hides",
         before=stages.written(

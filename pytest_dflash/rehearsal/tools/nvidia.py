@@ -61,7 +61,7 @@ def cards(manager: Manager) -> list[dict[str, str]]:
 
 def busy(manager: Manager) -> bool:
     """Whether the unit's engine has requests, by its own account; a rehearsal's cards do not know."""
-    for pid in manager.pids():
+    for pid in manager.everybody():
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace").split("\0")
         if "--port" not in words:
             continue
@@ -97,7 +97,9 @@ def _processes(rows: Sequence[Mapping[str, str]], manager: Manager) -> list[dict
     """One scheduler on each card, as far as they run, and who else is there."""
     if table(manager).get("unlisted"):
         return []
-    titles = {pid: Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").decode() for pid in manager.pids()}
+    titles = {
+        pid: Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").decode() for pid in manager.everybody()
+    }
     schedulers = [(pid, title) for pid, title in titles.items() if title.startswith("sglang::scheduler")]
     ours = [
         {

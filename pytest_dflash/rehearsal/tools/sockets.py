@@ -64,7 +64,7 @@ def answer(argv: Sequence[str], manager: Manager) -> Answer:
     asked = sorted("".join(word.removeprefix("-") for word in argv))
     if asked != sorted("ltnpH"):
         return unknown("ss", f"call {' '.join(argv)!r}")
-    mine = owners(manager.pids())
+    mine = owners(manager.everybody())
     lines = [SSHD]
     for address, port, inode in listening():
         if inode in mine:

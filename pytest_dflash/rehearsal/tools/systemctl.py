@@ -66,7 +66,7 @@ def properties(service: Service) -> dict[str, str]:
         "ExecMainCode": str(service.exec_code),
         "ExecMainStatus": str(service.exec_status),
         "NRestarts": str(service.restarts),
-        "ControlGroup": f"/system.slice/{service.name}" if running else "",
+        "ControlGroup": service.control_group if running else "",
         "Type": "simple",
         "Restart": loaded.last("Restart", "no"),
         "RestartUSec": loaded.last("RestartSec", "100m") + "s",
