@@ -60,7 +60,7 @@ def test_a_fault_of_one_budget_turns_exactly_its_named_checks_red(
 def under_load(name: str, folder: Path, record_property: Record) -> None:
     """A run that narrows itself to where the fault must show."""
     fault, begun = FAULTS[name], time.monotonic()
-    document = matrix.run(folder, f"--dflash-fault={name}", "--dflash-allow=load", *matrix.selection(fault))
+    document = matrix.run(folder, f"--dflash-fault={name}", *matrix.far(fault), *matrix.selection(fault))
     record_property("fault", [name, time.monotonic() - begun])
     assert matrix.complaints(fault, document) == []
     assert document["run"]["exit_code"] in {1, 10}

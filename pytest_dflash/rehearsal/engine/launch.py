@@ -53,7 +53,8 @@ def main(argv: Sequence[str]) -> int:
     if wrong.prefix_cache == "dead":
         decoder.prefixes = DeadCache()
     at_once = 0 if wrong.foreign_after else wrong.foreign_requests
-    scheduler = Scheduler(fields, decoder, pace.of(dict(wrong.pace)), at_once)
+    paced = pace.of(dict(wrong.pace)).in_process(_starts(Path(__file__).parent), drafts=drafting.budget > 0)
+    scheduler = Scheduler(fields, decoder, paced, at_once)
     scheduler.graphs_up_to = wrong.graphs_up_to
     scheduler.cached_claim = CLAIM if wrong.prefix_cache == "answers" else 0.0
     engine = Engine(scheduler, argv, wrong)
@@ -69,6 +70,13 @@ def main(argv: Sequence[str]) -> int:
     engine.stopping.wait()
     server.shutdown()
     return 0
+
+
+def _starts(folder: Path) -> int:
+    """Which start of this engine it is, kept beside it; one that was refused its arguments is none."""
+    file = folder / "starts"
+    file.write_text(f"{file.read_text('utf-8') if file.exists() else ''}x", "utf-8")
+    return file.stat().st_size
 
 
 def shape(fields: Mapping[str, Any], wrong: mischief.Mischief) -> Shape:

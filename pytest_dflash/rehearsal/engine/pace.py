@@ -5,7 +5,7 @@ Law: seconds in, seconds out; the clock is handed in. Without a pace everything 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 LATEST_S = 1.0
@@ -24,7 +24,9 @@ class Pace:
         slow_factor: By how much steps take longer …
         slow_from_concurrency: … when so many requests run (1 for always), …
         slow_past_tokens: … or when the longest text has more tokens than this, …
-        slow_after_s: … or when the engine has worked for so long without a rest.
+        slow_after_s: … or when the engine has worked for so long without a rest, …
+        slow_every_start: … or in every so-manieth start of the process.
+        draft_ms: On top of a step, where drafts are made for it.
         stall_every_s, stall_ms: Every so often a pause.
     """
 
@@ -36,6 +38,8 @@ class Pace:
     slow_from_concurrency: int = 0
     slow_past_tokens: int = 0
     slow_after_s: float = 0.0
+    slow_every_start: int = 0
+    draft_ms: float = 0.0
     stall_every_s: float = 0.0
     stall_ms: float = 0.0
 
@@ -52,8 +56,17 @@ class Pace:
             or 0 < self.slow_past_tokens < longest
             or 0 < self.slow_after_s <= busy_s
         )
-        each = self.step_ms + self.step_ms_per_request * (running - 1)
+        each = self.step_ms + self.draft_ms + self.step_ms_per_request * (running - 1)
         return each * (self.slow_factor if slow else 1.0) / 1000
+
+    def in_process(self, start: int, *, drafts: bool) -> Pace:
+        """The pace of this start, the first one is 1, with drafts or without."""
+        slow = self.slow_every_start and start % self.slow_every_start == 0
+        return replace(
+            self,
+            draft_ms=self.draft_ms if drafts else 0.0,
+            slow_from_concurrency=1 if slow else self.slow_from_concurrency,
+        )
 
 
 def of(values: dict[str, Any]) -> Pace:

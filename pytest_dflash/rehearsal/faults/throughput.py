@@ -25,6 +25,12 @@ LOOSE = (
     "accept_length={min=2.0}, plain_output_tokens_per_s_total=100, time_budget_s=60}]"
 )
 """The class's own acceptance, and the 100 tokens/s that somebody measured without speculation."""
+TWICE = (
+    'throughput=[{name="one user", class="prose", concurrency=1, prompt_tokens=200, output_tokens=48, '
+    "min_decode_tokens_per_s_per_request=100, time_budget_s=60, starts=2}]"
+)
+"""A load that is measured in two processes."""
+ALONE = 'throughput=[{name="one user", class="prose", concurrency=1, prompt_tokens=200, output_tokens=48}]'
 GPU_OF_3 = "GPU-6f1c0a23-41d7-7b0e-9c55-0d2f8a94b7e3"
 
 
@@ -210,6 +216,28 @@ THROUGHPUT = (
         says="speculation costs more than it saves",
         before=paced(step_ms=75.0),
         expects=(LOOSE,),
+    ),
+    Fault(
+        "slow-every-second-start",
+        "restart",
+        (f"throughput.starts[{ONE}]",),
+        "every second start of the process lands in a slow mode and stays there",
+        layer="throughput",
+        severity="silent-slow",
+        says="landed in a slow mode",
+        before=paced(slow_every_start=2, slow_factor=3),
+        expects=(TWICE,),
+    ),
+    Fault(
+        "drafting-costs",
+        "reconfigure",
+        (f"throughput.beats_plain[{ONE}]",),
+        "drafts cost more time than the few that are accepted save, and nobody has ever measured without them",
+        layer="speculation",
+        severity="silent-slow",
+        says="speculation costs more than it saves",
+        before=stages.both(stages.switch(corruptions=["acceptance-collapsed"]), paced(draft_ms=30)),
+        expects=(ALONE,),
     ),
     Fault(
         "link-does-not-wake",
