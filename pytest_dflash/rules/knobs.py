@@ -20,6 +20,8 @@ VARIABLES: Mapping[str, str] = {
     "SGLANG_SIMULATE_ACC_LEN": "acceptance is simulated: wonderful numbers, wrong tokens (sglang PR#32595)",
     "SGLANG_SIMULATE_ACC_METHOD": "acceptance is simulated (sglang PR#32595)",
     "SGLANG_SIMULATE_ACC_TOKEN_MODE": "acceptance is simulated (sglang PR#31603)",
+    "LLAMA_ARG_SPEC_SYNTH_LEN": "acceptance is simulated (llama-server's help: benchmarking only)",
+    "LLAMA_ARG_SPEC_SYNTH_RATES": "acceptance is simulated (llama-server's help: benchmarking only)",
     "CUDA_LAUNCH_BLOCKING": "every kernel is waited for: a knob to find bugs, and slow (CUDA programming guide)",
     "VLLM_TRACE_FUNCTION": "every call is logged: a knob to find bugs, and slow (vLLM's troubleshooting page)",
     "VLLM_SERVER_DEV_MODE": "routes of development are open: they put the model to sleep and call its workers (vLLM 0.32)",
@@ -28,8 +30,10 @@ VARIABLES: Mapping[str, str] = {
 SETTINGS: tuple[tuple[str, Json, str], ...] = (
     ("load-format", "dummy", "the weights are random numbers: right for a benchmark, never for answers"),
     ("speculative-config.rejection_sample_method", "synthetic", "acceptance is simulated (ROCm/ATOM#555)"),
+    ("spec-synth-len", None, "acceptance is simulated (llama-server's help: benchmarking only)"),
+    ("spec-synth-rates", None, "acceptance is simulated (llama-server's help: benchmarking only)"),
 )
-"""Settings of the same kind: name, value, what it does."""
+"""Settings of the same kind: name, value (None: whatever it is), what it does."""
 EXACT: tuple[tuple[str, tuple[Json, ...]], ...] = (
     ("speculative-accept-threshold-single", (1.0, 1, None)),
     ("speculative-accept-threshold-acc", (1.0, 1, None)),
@@ -40,8 +44,8 @@ EXACT: tuple[tuple[str, tuple[Json, ...]], ...] = (
 
 Source: sglang PR#7702 and #8068, vllm PR#35355.
 """
-SPECULATES = ("speculative-algorithm", "speculative-config")
-"""Settings of which one is there where an engine speculates."""
+SPECULATES = ("speculative-algorithm", "speculative-config", "spec-type")
+"""Settings of which one is there, and not "none", where an engine speculates."""
 OFF = {"", "0", "false", "no", "off"}
 """What a switch holds when it is off."""
 
@@ -58,9 +62,9 @@ def no_knobs(chain: Chain, process: Reading[Process]) -> Judgement:
         for name, why in VARIABLES.items()
         if environ.value.get(name, "").lower() not in OFF
     ]
-    found += [
-        (f"--{name} {value}", why) for name, value, why in SETTINGS if value in spoken(chain, name).values()
-    ]
+    for name, value, why in SETTINGS:
+        said = [each for each in spoken(chain, name).values() if value is None or each == value]
+        found += [(f"--{name} {each}", why) for each in said[:1]]
     seen = (evidence("environment of the process", environ, [name for name, _ in found]),)
     if found:
         return failed(
@@ -85,8 +89,8 @@ def acceptance_exact(chain: Chain, profile: Profile) -> Judgement:
     """Only what the target would have said is accepted, unless the profile expects otherwise."""
     if not any(isinstance(heard, Value) for heard in chain.heard.values()):
         return unproven("how tokens are accepted could not be told: no witness was heard", remedy=HEAR)
-    speculates = [value for name in SPECULATES for value in spoken(chain, name).values() if value]
-    if not speculates:
+    told = [value for name in SPECULATES for value in spoken(chain, name).values()]
+    if not any(value and value != "none" for value in told):
         return not_applicable("nobody speculates, so nothing is accepted")
     chosen = [
         (name, value)

@@ -57,6 +57,14 @@ def test_random_weights_are_a_knob() -> None:
     assert "--load-format dummy: the weights are random numbers" in judgement.summary
 
 
+def test_simulated_acceptance_is_told_whatever_its_value() -> None:
+    judgement = knobs.no_knobs(told({"spec-type": "draft-dflash", "spec-synth-len": 5.5}), process())
+    assert judgement.summary == (
+        "a knob of a benchmark is set: --spec-synth-len 5.5: acceptance is simulated "
+        "(llama-server's help: benchmarking only)"
+    )
+
+
 @pytest.mark.parametrize(
     "settings, outcome",
     [
@@ -68,6 +76,8 @@ def test_random_weights_are_a_knob() -> None:
             "fail",
         ),
         ({"speculative-accept-threshold-acc": 0.01}, "not_applicable"),
+        ({"spec-type": "draft-dflash"}, "pass"),
+        ({"spec-type": "none"}, "not_applicable"),
     ],
 )
 def test_acceptance_is_exact(settings: dict[str, Json], outcome: str) -> None:
