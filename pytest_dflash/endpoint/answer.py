@@ -5,7 +5,6 @@ Law: values; a body is data, and what an engine complains about in it is passed 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -44,11 +43,3 @@ def said(asked: str, status: int, document: Any) -> str:
     """The sentence about a status, with what the engine complains about."""
     complaint = complaint_of(document)
     return f"{asked} answered {status}" + (f": {complaint}" if complaint else "")
-
-
-def parsed(text: str) -> Any:
-    """The JSON of a body; None where it is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

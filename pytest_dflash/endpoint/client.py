@@ -17,9 +17,9 @@ from typing import Any, Literal, Self
 from openai import APIConnectionError, DefaultHttpxClient, OpenAI, Timeout
 
 from pytest_dflash.endpoint.address import Address, address
-from pytest_dflash.endpoint.answer import Answer, parsed, said
+from pytest_dflash.endpoint.answer import Answer, said
 from pytest_dflash.endpoint.door import Door
-from pytest_dflash.endpoint.protocol import Generation, read_stream, read_whole
+from pytest_dflash.endpoint.protocol import Generation, parsed, read_stream, read_whole
 from pytest_dflash.endpoint.trouble import EndpointTrouble, Kind, of_status
 
 # openai brings its HTTP library along: httpx, and from version 3 on httpx2. Both have the names used here.

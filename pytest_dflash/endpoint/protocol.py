@@ -16,6 +16,8 @@ from pytest_dflash.endpoint.events import Event, EventParser
 
 DONE = "[DONE]"
 CLIP = 200
+DEEPEST = 64
+"""Levels of a JSON document. Engines answer with five or so; what goes deeper is there to exhaust a reader's stack."""
 
 
 class Ending(StrEnum):
@@ -94,7 +96,7 @@ class Reception:
         if event.data.strip() == DONE:
             self._done = True
             return
-        document = _parsed(event.data)
+        document = parsed(event.data)
         if not isinstance(document, dict):
             self._malformed += 1
         else:
@@ -184,11 +186,29 @@ def complaint_of(document: Any) -> str | None:
     return " ".join("".join(c if c.isprintable() else " " for c in message).split())[:CLIP]
 
 
-def _parsed(text: str) -> Any:
+def parsed(text: str) -> Any:
+    """The JSON of a body or an event; None where it is none, or none that was meant to be read."""
     try:
-        return json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         return None
+    shallow = text.count("[") + text.count("{") <= DEEPEST
+    return document if shallow or not _deep(document) else None
+
+
+def _deep(document: Any) -> bool:
+    level = [document] if isinstance(document, (dict, list)) else []
+    for _ in range(DEEPEST):
+        level = [part for each in level for part in _parts(each)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """The lists and tables in a list or a table."""
+    inside = value.values() if isinstance(value, dict) else value
+    return (part for part in inside if isinstance(part, (dict, list)))
 
 
 def _usage(value: Any) -> Usage | None:

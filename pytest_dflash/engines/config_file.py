@@ -8,8 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import yaml
+
+LARGEST = 2**16
+"""Characters of a file that is read: a person's has a few hundred."""
+ALIASES = 16
+"""Places that may refer to another one: a few levels of many would spell more than any memory holds."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe also to write out again."""
+
+    aliases = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """A node, unless it is one reference too many."""
+        self.aliases += self.check_event(yaml.AliasEvent)
+        if self.aliases > ALIASES:
+            raise yaml.YAMLError(f"it has more than {ALIASES} aliases")
+        return super().compose_node(parent, index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +61,8 @@ def merged(
     rest = words[:at] + words[at + 2 :]
     without = Merged(rest, f"command line, without {path}", complete=False)
     try:
-        document = yaml.safe_load(files[path])
+        text = files[path]
+        document = yaml.load(text, _Loader) if len(text) <= LARGEST else False  # noqa: S506 - a safe one
     except (KeyError, yaml.YAMLError, ValueError, RecursionError):
         return without
     if not isinstance(document, dict | None):

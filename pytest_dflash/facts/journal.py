@@ -90,13 +90,16 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@
 
 
 def _text(value: object) -> str | None:
-    """A field's text: a string, a list of bytes (journalctl's form for control characters), or null."""
+    """A field's text: a string, a list of bytes (journalctl's form for control characters), or null.
+
+    A field that was given several times is a list of these; the first one counts.
+    """
+    if isinstance(value, list) and not all(isinstance(byte, int) for byte in value):
+        value = next((each for each in value[:16] if isinstance(each, (str, list))), None)
     if isinstance(value, str):
         return value
-    if isinstance(value, list):
-        if all(isinstance(byte, int) and 0 <= byte < 256 for byte in value):
-            return bytes(value).decode("utf-8", "replace")
-        return next((text for text in map(_text, value[:16]) if text is not None), None)
+    if isinstance(value, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in value):
+        return bytes(value).decode("utf-8", "replace")
     return None
 
 

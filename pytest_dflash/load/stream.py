@@ -10,8 +10,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
-from pytest_dflash.endpoint.answer import parsed
-from pytest_dflash.endpoint.protocol import Ending, Generation, complaint_of, read_stream
+from pytest_dflash.endpoint.protocol import Ending, Generation, complaint_of, parsed, read_stream
 from pytest_dflash.load.exchange import Exchange
 from pytest_dflash.load.framing import Head, head, spans
 from pytest_dflash.load.records import Failure, RequestRecord
