@@ -147,11 +147,14 @@ def _of_what(cost: Estimate, profile: Profile) -> str:
     tree = profile.tree
     topks = f" at {counted(len(tree.topks), 'top-k')}" if tree.topks else ""
     plain = cost.restarts - cost.reconfigured
-    return (
-        (f": {plain} as it is, " if plain else ": ")
-        + ("1 without speculation, " if cost.reference else "")
-        + f"{cost.reconfigured - 1 - cost.reference} for {counted(len(tree.budgets), 'budget')}{topks}, 1 to put it back"
+    visits = cost.reconfigured - 1 - cost.reference
+    parts = (
+        (plain, f"{plain} as it is"),
+        (cost.reference, "1 without speculation"),
+        (visits, f"{visits} for {counted(len(tree.budgets), 'budget')}{topks}"),
+        (1, "1 to put it back"),
     )
+    return ": " + ", ".join(told for many, told in parts if many)
 
 
 def _per_start(cost: Estimate, profile: Profile, start: float) -> str:

@@ -147,6 +147,25 @@ def test_the_unit_without_speculation_is_one_restart_more_where_loads_are_allowe
     assert cost(reference, allowed=Allowed(("read", "reconfigure"))).restarts == 0
 
 
+def test_further_starts_and_plain_decoding_cost_restarts_and_the_time_of_their_loads() -> None:
+    starts, beats = (
+        Check("throughput.starts", "restart", "load"),
+        Check("throughput.beats_plain", "reconfigure", "load"),
+    )
+    load = {"name": "chat", "class": "prose", "concurrency": 1, "prompt_tokens": 9, "output_tokens": 9}
+    thrice = [load | {"time_budget_s": 100, "starts": 3}, load | {"name": "code", "time_budget_s": 50}]
+    assert cost(LOAD, starts, throughput=thrice).restarts == 2
+    assert cost(LOAD, starts, RESTART, throughput=thrice).restarts == 3
+    found = cost(LOAD, starts, beats, throughput=thrice)
+    assert (found.restarts, found.reconfigured, found.reference) == (4, 2, 1)
+    assert found.seconds == pytest.approx(5 + 350 + 150 + 4 * (900 + 3))
+    assert "  restarts  4: 2 as it is, 1 without speculation, 1 to put it back" in plan(
+        LOAD, starts, beats, throughput=thrice
+    )
+    assert cost(starts, beats).restarts == 0
+    assert cost(starts, beats, allowed=Allowed(("read", "reconfigure")), throughput=thrice).restarts == 0
+
+
 def test_many_small_requests_are_timed_by_their_tokens() -> None:
     sampling = Check("tree.sampling", "load", requests=192, tokens=800)
     assert cost(sampling).seconds < 30

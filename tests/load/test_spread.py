@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dflash.load.spread import modes, outliers
+from pytest_dflash.load.spread import modes, outliers, slow_starts
 
 STEADY = [60.0, 61.0, 59.5, 60.4, 59.8, 60.2, 60.9, 59.9, 60.1, 60.6]
 
@@ -42,3 +42,24 @@ def test_any_numbers_have_modes_and_outliers_or_none(values: list[float]) -> Non
     found = modes(values)
     assert found is None or sorted([*found.low, *found.high]) == sorted(values)
     assert all(0 <= at < len(values) for at in outliers(values))
+
+
+def test_a_start_in_the_slower_of_two_modes_is_named_by_its_place() -> None:
+    slow = [value * 0.8 for value in STEADY]
+    assert slow_starts([STEADY, slow, STEADY]) == (1,)
+    assert slow_starts([slow, STEADY, slow]) == (0, 2)
+    assert slow_starts([STEADY, slow]) == (1,)
+
+
+def test_starts_that_differ_by_noise_or_by_little_are_alike() -> None:
+    assert slow_starts([STEADY, [value * 0.97 for value in STEADY]]) == ()
+    assert slow_starts([[60.0, 80.0, 50.0, 90.0], [50.0, 85.0, 40.0, 75.0]]) == ()
+    assert slow_starts([STEADY]) == slow_starts([]) == slow_starts([[60.0], [30.0]]) == ()
+
+
+def test_normal_starts_look_like_two_modes_in_less_than_one_run_of_a_hundred() -> None:
+    chance = random.Random(7)
+    alarms = sum(
+        bool(slow_starts([[chance.gauss(100, 5) for _ in range(8)] for _ in range(3)])) for _ in range(1000)
+    )
+    assert alarms < 10

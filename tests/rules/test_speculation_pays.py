@@ -1,0 +1,88 @@
+"""A load beside itself without speculation: what was measured has to lie apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_dflash.findings import Outcome
+from pytest_dflash.load.measurement import Measurement
+from pytest_dflash.load.phase import Stop
+from pytest_dflash.load.sampling import Beside, Sight
+from pytest_dflash.rules import speculation_pays
+from tests.rules.loads import SLOW, load, measured, request
+
+FOREIGN = Beside(foreign=(Sight(at_s=1.0, running=4, queued=2, ours=1),))
+
+
+def plain(tpot_s: float, **more: object) -> Measurement:
+    found = measured(load(), tpot_s=tpot_s, accept_length=None, **more)  # type: ignore[arg-type]  # a test's own
+    return replace(found, label="without speculation")
+
+
+def test_a_load_that_is_faster_than_plain_decoding_pays_and_says_by_how_much() -> None:
+    found = speculation_pays.measured(measured(load()), plain(0.05), 1)
+    assert found.outcome is Outcome.PASS
+    assert found.summary.startswith("speculation pays: 2.36 times plain decoding (45.9")
+    assert found.param == "chat"
+    assert found.measures["speculation_gain"] == pytest.approx(2.36, abs=0.01)
+
+
+def test_a_load_that_is_slower_than_plain_decoding_fails() -> None:
+    found = speculation_pays.measured(measured(load()), plain(0.01), 1)
+    assert found.outcome is Outcome.FAIL
+    assert found.summary.startswith("speculation costs more than it saves: 0.55 times")
+
+
+def test_rates_whose_bounds_overlap_prove_nothing() -> None:
+    found = speculation_pays.measured(measured(load()), plain(0.0202), 1)
+    assert found.outcome is Outcome.UNPROVEN
+    assert found.summary.startswith("whether speculation pays is not decided: 1.01 times plain decoding")
+
+
+def test_an_engine_that_drafts_all_the_same_is_nothing_to_compare_with() -> None:
+    found = speculation_pays.measured(measured(load()), measured(load(), tpot_s=0.05), 1)
+    assert found.outcome is Outcome.UNPROVEN
+    assert "still tells verify steps" in found.summary
+
+
+@pytest.mark.parametrize(
+    "other, words",
+    [
+        (plain(0.05, beside=FOREIGN), "without speculation: foreign_traffic"),
+        (
+            plain(0.05, stop=Stop.ABORTED, why="a new Xid"),
+            "without speculation: the load was ended: a new Xid",
+        ),
+        (plain(0.0225, instrument=SLOW), "without speculation: this machine was too busy to measure"),
+    ],
+)
+def test_what_slowed_plain_decoding_down_proves_no_gain(other: Measurement, words: str) -> None:
+    found = speculation_pays.measured(measured(load()), other, 1)
+    assert found.outcome is Outcome.UNPROVEN
+    assert words in found.summary
+
+
+def test_what_slowed_speculation_down_proves_no_loss_and_no_doubt_of_a_gain() -> None:
+    lost = speculation_pays.measured(measured(load(), beside=FOREIGN), plain(0.01), 1)
+    assert lost.outcome is Outcome.UNPROVEN
+    won = speculation_pays.measured(measured(load(), beside=FOREIGN), plain(0.05), 1)
+    assert won.outcome is Outcome.PASS
+
+
+def test_a_load_without_an_answer_has_no_rate_to_compare() -> None:
+    found = speculation_pays.measured(
+        measured(load()), replace(plain(0.05), result=measured(load(), []).result), 1
+    )
+    assert found.outcome is Outcome.UNPROVEN
+    assert found.summary == "no repeat of 'chat' without speculation has a total rate"
+
+
+def test_the_plain_load_is_over_as_soon_as_both_lie_apart() -> None:
+    enough = speculation_pays.apart(measured(load()), 1)
+    slow = plain(0.05).result.repeats
+    assert not enough(slow[:3])
+    assert enough(slow)
+    assert not enough(plain(0.0202).result.repeats)
+    assert not speculation_pays.apart(measured(load(), [[request(0, chunks=2, output_tokens=None)]]), 1)(())
