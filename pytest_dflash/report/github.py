@@ -43,7 +43,7 @@ def summary(document: Mapping[str, Any]) -> str:
         + ", ".join(_cell(host["name"]) for host in document["hosts"]),
         "",
     ]
-    wrong = cards(findings)
+    wrong = [each for card in cards(findings) for each in (card, *card.followers)]
     if wrong:
         lines += ["| outcome | check | host | what was found | do |", "|---|---|---|---|---|"]
     for card in wrong[:SUMMARY_ROWS]:

@@ -14,6 +14,8 @@ from pytest_dflash.findings import Evidence, Json, Judgement
 
 MARK = "✗"
 VALUE_WIDTH = 48
+"""Columns are as wide as values up to here; a longer one pushes only its own line."""
+LONGEST_VALUE = 100
 JOURNAL = "journal"
 LINE_WIDTH = 300
 """A line of the log is the evidence itself: what would be left out of its middle may be what explains."""
@@ -51,13 +53,13 @@ def label(source: str) -> str:
     return visible(source.replace("_", " "))
 
 
-def shown(evidence: Evidence) -> str:
-    """The value, a dash for absent, or why the source is silent."""
+def shown(evidence: Evidence, width: int = LONGEST_VALUE) -> str:
+    """The value in at most `width` letters, a dash for absent, or why the source is silent."""
     if evidence.reading == "silent":
         return f"silent: {visible(evidence.why or 'it does not say why')}"
     if evidence.reading == "absent":
         return "-"
-    return shortened(spelled(evidence.value), LINE_WIDTH if evidence.source == JOURNAL else VALUE_WIDTH)
+    return shortened(spelled(evidence.value), LINE_WIDTH if evidence.source == JOURNAL else width)
 
 
 def place(evidence: Evidence) -> str:

@@ -99,7 +99,7 @@ def disk_space(disks: Reading[tuple[Disk, ...]]) -> list[Judgement]:
                 has_room,
                 shown=room,
                 cause=f"it is used for {', '.join(disk.used_for) or 'the system'}; a full disk leaves models incomplete",
-                remedy=f"free space on {disk.mount}: old models, caches and journals (`journalctl --disk-usage`)",
+                remedy=f"make room on {disk.mount}: old models, caches and journals (`journalctl --disk-usage`)",
                 param=disk.mount,
                 measures=lambda found: {"free_bytes": found.available_bytes, "size_bytes": found.size_bytes},
             ),

@@ -134,14 +134,109 @@ def test_the_matrix_follows_the_witnesses_and_marks_the_loss() -> None:
     assert row.cells[2].hint == "no permission"
 
 
-def test_hosts_are_compared_where_they_differ_only() -> None:
+def test_one_fault_seen_at_rest_and_at_work_is_one_card_with_both_pieces_of_advice() -> None:
+    (card,) = cards.cards(
+        [
+            finding("gpu.pcie_link", "fail", param="GPU-1", remedy="look at the BIOS"),
+            finding("throughput.host_under_load", "fail", param="GPU-1", remedy="reseat the card"),
+        ]
+    )
+    assert (card.title, [(each.title, each.told["remedy"]) for each in card.followers]) == (
+        "gpu.pcie_link[GPU-1]",
+        [("throughput.host_under_load[GPU-1]", "reseat the card")],
+    )
+
+
+def test_another_card_at_work_is_another_fault() -> None:
+    made = cards.cards(
+        [
+            finding("gpu.pcie_link", "fail", param="GPU-1"),
+            finding("throughput.host_under_load", "fail", param="GPU-2"),
+            finding("throughput.host_under_load", "fail", param="GPU-1", host="gpu2"),
+        ]
+    )
+    assert [card.number for card in made] == [1, 2, 3]
+
+
+def test_what_is_quoted_as_a_cause_is_told_with_what_it_causes() -> None:
+    line = "--draft-window has no effect with this algorithm"
+    ignored = finding("flags.none_ignored", "fail", evidence=[evidence("journal", line, differs=True)])
+    (card,) = cards.cards(
+        [ignored, finding("window.reaches_draft_runner", "fail", cause=f'the engine warns: "{line}"')]
+    )
+    assert (card.title, [each.title for each in card.followers]) == (
+        "window.reaches_draft_runner",
+        ["flags.none_ignored"],
+    )
+
+
+LINES = ("a line of the log that is long enough", "another line that is long enough", "short")
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["gpu.ecc", "throughput.host_under_load", "flags.none_ignored"]),
+            st.sampled_from(["fail", "unproven"]),
+            st.sampled_from([None, "GPU-1"]),
+            st.sampled_from([None, *LINES, " ".join(LINES)]),
+            st.sampled_from(LINES),
+        ),
+        max_size=6,
+    )
+)
+def test_every_finding_is_told_once_however_they_quote_each_other(
+    found: list[tuple[str, str, str | None, str | None, str]],
+) -> None:
+    findings = [
+        finding(
+            check,
+            outcome,
+            param=param,
+            cause=cause,
+            nodeid=str(n),
+            evidence=[evidence("x", line, differs=True)],
+        )
+        for n, (check, outcome, param, cause, line) in enumerate(found)
+    ]
+    made = cards.cards(findings)
+    told = [each.told["nodeid"] for card in made for each in (card, *card.followers)]
+    assert [card.number for card in made] == list(range(1, len(made) + 1))
+    assert (
+        len(told)
+        == len(set(told))
+        == len(findings) - sum(len(each.others) for card in made for each in (card, *card.followers))
+    )
+
+
+def test_hosts_stand_side_by_side_and_those_that_differ_are_marked() -> None:
     found = [
         finding("gpu.count"),
         finding("gpu.count", host="gpu2"),
-        finding("gpu.ecc"),
-        finding("gpu.ecc", "fail", host="gpu2"),
+        finding("host.memory"),
+        finding("host.memory", "fail", host="gpu2"),
+        finding("flags.in_force", param="tp-size"),
     ]
-    assert matrix.hosts(found, ["gpu1", "gpu2"]) == [("gpu.ecc", ("pass", "fail"))]
+    made = matrix.hosts(found, ["gpu1", "gpu2"])
+    assert [(r.check, tuple(cell and cell["outcome"] for cell in r.cells), r.differs) for r in made] == [
+        ("gpu.count", ("pass", "pass"), False),
+        ("host.memory", ("pass", "fail"), True),
+        ("flags.in_force[tp-size]", ("pass", None), True),
+    ]
+
+
+def test_cards_with_names_of_their_own_are_compared_together() -> None:
+    found = [finding("gpu.ecc", param=f"GPU-{n}", host=host) for host in ("gpu1", "gpu2") for n in (host, 9)]
+    (row,) = matrix.hosts(found, ["gpu1", "gpu2"])
+    assert (row.check, row.differs) == ("gpu.ecc", False)
+
+
+def test_another_version_on_one_host_is_a_difference_though_both_pass() -> None:
+    found = [
+        finding("stack.driver", observed=version, host=host)
+        for host, version in (("gpu1", "580.65"), ("gpu2", "590.44"))
+    ]
+    assert [row.differs for row in matrix.hosts(found, ["gpu1", "gpu2"])] == [True]
 
 
 def test_what_was_not_tested_is_grouped_by_its_reason() -> None:
@@ -149,12 +244,17 @@ def test_what_was_not_tested_is_grouped_by_its_reason() -> None:
         [
             finding("lifecycle.restarts", "not_run", summary="needs restart"),
             finding("lifecycle.stays_up", "not_run", summary="needs restart"),
-            finding("gpu.name", "not_applicable", summary="nothing expected"),
+            finding("throughput.ttft", "not_applicable", param="a", summary="ttft: 3 ms; no limit for it"),
+            finding("throughput.ttft", "not_applicable", param="b", summary="ttft: 4 ms; no limit for it"),
         ]
     )
     assert [(each.outcome, each.why, each.checks) for each in made] == [
-        ("not_run", "needs restart", ("lifecycle.restarts", "lifecycle.stays_up")),
-        ("not_applicable", "nothing expected", ("gpu.name",)),
+        ("not_run", "needs restart", (("lifecycle.restarts", ""), ("lifecycle.stays_up", ""))),
+        (
+            "not_applicable",
+            "no limit for it",
+            (("throughput.ttft[a]", "ttft: 3 ms"), ("throughput.ttft[b]", "ttft: 4 ms")),
+        ),
     ]
 
 
@@ -188,6 +288,7 @@ def test_the_page_tells_of_the_run_before_of_waivers_and_of_the_way_back() -> No
         "restored": False,
     }
     page = render.page(document(hosts=[host], notes=["NOT PUT BACK: a drop-in"], unmet=["flags.* on gpu1"]))
+    told = re.sub(r"<[^>]+>", "", page)
     for words in (
         "not put back",
         "driver 580.95, torch 2.9",
@@ -198,13 +299,14 @@ def test_the_page_tells_of_the_run_before_of_waivers_and_of_the_way_back() -> No
         "required: flags.* on gpu1",
         "pytest --host=gpu1 suites/",
     ):
-        assert words in page
+        assert words in told
 
 
 def test_several_hosts_stand_side_by_side() -> None:
     hosts = [{"name": name, "unit": "e.service", "engine": "sglang"} for name in ("gpu1", "gpu2")]
     page = render.page(document(finding("gpu.ecc"), finding("gpu.ecc", "fail", host="gpu2"), hosts=hosts))
-    assert "Where the hosts differ" in page
+    assert "Hosts side by side" in page
+    assert "1 of 1 checks differ" in page
     assert 'id="filter-host"' in page
 
 

@@ -120,7 +120,7 @@ def test_hostile_names_are_text() -> None:
 @example([(0.0, 0.0, 5e-324)])
 def test_any_numbers_make_a_figure_or_none(values: list[tuple[float, float, float]]) -> None:
     series = [Series("<&", [Point(float(x), float(y), float(low)) for x, y, low in values])]
-    figure = charts.lines("t", "x", "y", series)
+    figure = charts.lines("t", charts.Words("x", "y"), series)
     assert not figure or ET.fromstring(figure).tag == "figure"
     assert "nan" not in figure
     assert "inf" not in figure

@@ -5,8 +5,8 @@ Law: findings as in findings.json in, cards out; pure. A loss that three checks 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_dflash.findings import AREAS
@@ -17,6 +17,10 @@ from pytest_dflash.report.terminal import TELLS_MORE
 Findings = Sequence[Mapping[str, Any]]
 TOLD = ("fail", "unproven", "waived")
 """Outcomes that a reader must see, in this order."""
+SEEN_AT_WORK = ("throughput.host_under_load", "gpu.")
+"""A check that sees at work, and the area that sees at rest, what is wrong with the same card."""
+QUOTED = 20
+"""A line of at least as many letters, quoted in another finding's cause, is the same event and no chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Card:
 
     Attributes:
         told: The finding that tells most. others: Those that say the same, by their titles.
-        rows: What its sources said.
+        rows: What its sources said. followers: What else was found of the same fault, with advice of its own.
     """
 
     number: int
@@ -45,6 +49,7 @@ class Card:
     told: Mapping[str, Any]
     others: tuple[str, ...]
     rows: tuple[Row, ...]
+    followers: tuple[Card, ...] = ()
 
 
 def cards(findings: Findings) -> list[Card]:
@@ -53,7 +58,31 @@ def cards(findings: Findings) -> list[Card]:
     for outcome in TOLD:
         for each in sorted((f for f in findings if f["outcome"] == outcome), key=_weight):
             groups.setdefault(_subject(each), []).append(each)
-    return [_card(number, group) for number, group in enumerate(groups.values(), 1)]
+    return list(_led([_card(number, group) for number, group in enumerate(groups.values(), 1)]))
+
+
+def _led(known: Sequence[Card]) -> Iterator[Card]:
+    """The same cards with new numbers, those that follow from another one within it."""
+    roots = [each for each in known if not any(_follows(each, other) for other in known)]
+    leaders = {each.number: next((root for root in roots if _follows(each, root)), None) for each in known}
+    for number, each in enumerate((each for each in known if leaders[each.number] is None), 1):
+        followers = tuple(other for other in known if leaders[other.number] is each)
+        yield replace(each, number=number, followers=followers)
+
+
+def _follows(later: Card, leader: Card) -> bool:
+    """Whether one fault explains both: it is quoted as the cause, or it is the same card at work."""
+    this, that = later.told, leader.told
+    if later is leader or (this["host"], this["outcome"]) != (that["host"], that["outcome"]):
+        return False
+    at_work, at_rest = SEEN_AT_WORK
+    same_card = this["param"] is not None and this["param"] == that["param"]
+    if this["check"] == at_work and that["check"].startswith(at_rest) and same_card:
+        return True
+    said = (each["value"] for each in this["evidence"] if each["differs"])
+    return any(
+        isinstance(line, str) and len(line) >= QUOTED and line in str(that["cause"] or "") for line in said
+    )
 
 
 def title(finding: Mapping[str, Any]) -> str:
@@ -90,5 +119,6 @@ def rows(finding: Mapping[str, Any]) -> tuple[Row, ...]:
     """The sources of a finding, as the terminal's table shows them."""
     evidence = from_json(finding).judgement.evidence
     return tuple(
-        Row(table.label(e.source), table.shown(e), table.place(e), e.differs, e.reading) for e in evidence
+        Row(table.label(e.source), table.shown(e, table.LINE_WIDTH), table.place(e), e.differs, e.reading)
+        for e in evidence
     )

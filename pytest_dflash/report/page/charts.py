@@ -14,8 +14,10 @@ WIDTH, HEIGHT = 420, 240
 LEFT, RIGHT, TOP, BOTTOM = 52, 12, 10, 40
 LARGEST, SMALLEST = 1e15, 1e-9
 """Beyond these a number is no measure of ours, and a span is none."""
-COLOURS = 6
-"""How many series the style sheet tells apart."""
+COLOURS = 8
+"""How many series the style sheet tells apart: the GPUs of a host."""
+MARGIN = 0.04
+"""Room left and right of the points, as a share of what they span, so that none lies on the numbers of the axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,17 @@ def label(value: float) -> str:
     return f"{value:,.0f}".replace(",", "\u202f") if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def lines(title: str, across: str, up: str, series: Sequence[Series], rule: float | None = None) -> str:
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a picture says beside its numbers: along the axes, and of limits and of the vertical line in its key."""
+
+    across: str
+    up: str
+    limit: str = "floor"
+    rule: str = "window"
+
+
+def lines(title: str, words: Words, series: Sequence[Series], rule: float | None = None) -> str:
     """A figure with lines; empty where there is nothing to draw. `rule`: a vertical line at this x."""
     drawn = [
         Series(s.name, [p for p in s.points if measured(p.x) and measured(p.y)], s.marks) for s in series
@@ -98,16 +110,28 @@ def lines(title: str, across: str, up: str, series: Sequence[Series], rule: floa
     points = [point for each in drawn for point in each.points]
     xs = [point.x for point in points] + ([rule] if rule is not None else [])
     ys = [v for p in points for v in (p.y, p.low, p.high, p.limit) if v is not None and measured(v)]
-    x = axis(xs, LEFT, WIDTH - RIGHT, from_zero=False)
+    x = wider(axis(xs, LEFT, WIDTH - RIGHT, from_zero=False))
     y = axis(ys, HEIGHT - BOTTOM, TOP, from_zero=True)
-    parts = [*_frame(x, y, across, up)]
+    parts = [*_frame(x, y, words.across, words.up)]
     if rule is not None:
         parts.append(
             f'<line class="rule" x1="{x.at(rule):.1f}" x2="{x.at(rule):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
         )
     for number, each in enumerate(drawn):
         parts += _drawn(each, x, y, f"s{number % COLOURS}")
-    return _figure(title, parts, [each.name for each in drawn])
+    keys = [(f"k{n % COLOURS}", each.name) for n, each in enumerate(drawn)] if len(drawn) > 1 else []
+    marked = [point for each in drawn if each.marks for point in each.points]
+    keys += [("klimit", words.limit)] if any(point.limit is not None for point in marked) else []
+    bounded = any(point.low is not None or point.high is not None for point in marked)
+    keys += [("kbounds", "may lie between")] if bounded else []
+    keys += [("krule", words.rule)] if rule is not None else []
+    return _figure(title, parts, keys)
+
+
+def wider(x: Axis) -> Axis:
+    """The same with a margin at both ends."""
+    room = (x.last - x.first) * MARGIN
+    return Axis(x.first - room, x.last + room, x.start, x.end)
 
 
 def _drawn(series: Series, x: Axis, y: Axis, colour: str) -> list[str]:
@@ -189,14 +213,13 @@ def heat(
     parts.append(
         f'<text transform="translate(11,{HEIGHT / 2 - 20}) rotate(-90)" text-anchor="middle">{escape(names[1])}</text>'
     )
-    return _figure(title, parts, [])
+    return _figure(title, parts)
 
 
-def _figure(title: str, parts: Sequence[str], names: Sequence[str]) -> str:
-    legend = "".join(
-        f'<span class="key k{n % COLOURS}">{escape(name)}</span> ' for n, name in enumerate(names)
-    )
-    told = f'<p class="quiet">{legend}</p>' if len(names) > 1 else ""
+def _figure(title: str, parts: Sequence[str], keys: Sequence[tuple[str, str]] = ()) -> str:
+    """Title, picture, and a key of (class, name)."""
+    legend = " ".join(f'<span class="key {tone}">{escape(name)}</span>' for tone, name in keys)
+    told = f'<p class="quiet">{legend}</p>' if keys else ""
     return (
         f"<figure><figcaption>{escape(title)}</figcaption>"
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">{"".join(parts)}</svg>{told}</figure>'

@@ -25,6 +25,10 @@ SETTINGS = ("flags.in_force", "flags.environment", "window.")
 """Checks that follow one expected setting."""
 
 TONE = {"value": "same", "absent": "absent", "silent": "silent"}
+CARDS = ("gpu.", "throughput.host_under_load")
+"""Checks of one card each."""
+ALIKE = ("stack.", "flags.", "window.", "gpu.count", "gpu.name")
+"""Checks whose reading is the same on hosts of one kind, not only as good: a newer driver on one of them is told."""
 WORST = ("fail", "unproven", "blocked", "waived", "pass", "not_run", "not_applicable")
 
 
@@ -76,17 +80,39 @@ def _cell(evidence: Mapping[str, Any] | None) -> Cell:
         return Cell("", "none", "this witness does not carry the setting")
     known = Evidence(**evidence)
     tone = "lost" if known.differs else TONE[known.reading]
-    shown = "silent" if known.reading == "silent" else table.shown(known)
+    shown = "silent" if known.reading == "silent" else table.shown(known, table.VALUE_WIDTH)
     return Cell(shown, tone, table.visible(known.why or known.where or ""))
 
 
-def hosts(findings: Findings, names: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
-    """Checks whose outcome is not the same good one on all hosts: (check, outcome on each host)."""
-    found: dict[str, dict[str, list[str]]] = {}
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A check on every host: the worst of its findings there, None where it has none.
+
+    Attributes:
+        differs: Whether the hosts come out apart, or have other values where a fleet should have the same.
+    """
+
+    check: str
+    cells: tuple[Mapping[str, Any] | None, ...]
+    differs: bool
+
+
+def hosts(findings: Findings, names: Sequence[str]) -> list[Beside]:
+    """Every check with its outcome on each host, in the order in which they ran.
+
+    Cards have names of their own on each host, so that they are compared together, by the worst.
+    """
+    found: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
     for each in findings:
-        found.setdefault(title(each), {}).setdefault(each["host"], []).append(each["outcome"])
-    table_of = [
-        (check, tuple(min(by[name], key=WORST.index) if name in by else "" for name in names))
-        for check, by in found.items()
-    ]
-    return [(check, outcomes) for check, outcomes in table_of if len(set(outcomes)) > 1]
+        name = each["check"] if each["check"].startswith(CARDS) else title(each)
+        found.setdefault(name, {}).setdefault(each["host"], []).append(each)
+    return [_beside(check, [by.get(name, []) for name in names]) for check, by in found.items()]
+
+
+def _beside(check: str, each: Sequence[Sequence[Mapping[str, Any]]]) -> Beside:
+    worst = tuple(min(mine, key=lambda f: WORST.index(f["outcome"]), default=None) for mine in each)
+    differs = len({cell and cell["outcome"] for cell in worst}) > 1
+    if check.startswith(ALIKE):
+        said = {repr(sorted({table.spelled(f["observed"]) for f in mine})) for mine in each if mine}
+        differs = differs or len(said) > 1
+    return Beside(check, worst, differs)

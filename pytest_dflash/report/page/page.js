@@ -38,6 +38,11 @@
     table.tBodies[0].append(...rows);
   }));
 
+  const same = byId("filter-same");
+  if (same) same.addEventListener("input", () => {
+    byId("hosts-compared").querySelectorAll("tr.same").forEach((row) => { row.hidden = !same.checked; });
+  });
+
   document.querySelectorAll("button[data-copy]").forEach((button) => button.addEventListener("click", () => {
     const text = byId(button.dataset.copy);
     const range = document.createRange();

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_dflash.report.page.cards import Findings
-from pytest_dflash.report.page.charts import Point, Series, heat, lines
+from pytest_dflash.report.page.charts import Point, Series, Words, heat, lines
 
 Picture = Callable[[Findings, str], Iterator[str]]
 CARDS_SHOWN = 8
@@ -67,14 +67,14 @@ def _over_concurrency(findings: Findings, check: str, key: str, limit: str) -> l
 
 def _rates(findings: Findings, suffix: str) -> Iterator[str]:
     total = _over_concurrency(findings, "throughput.total_rate", "output_tokens_per_s", "floor")
-    yield lines(f"Output rate, all requests{suffix}", "concurrent requests", "tokens/s", total)
+    yield lines(f"Output rate, all requests{suffix}", Words("concurrent requests", "tokens/s"), total)
     each = _over_concurrency(findings, "throughput.decode_rate", "decode_tokens_per_s", "floor")
-    yield lines(f"Decode rate of each request{suffix}", "concurrent requests", "tokens/s", each)
+    yield lines(f"Decode rate of each request{suffix}", Words("concurrent requests", "tokens/s"), each)
 
 
 def _latency(findings: Findings, suffix: str) -> Iterator[str]:
     first = _over_concurrency(findings, "throughput.ttft", "ttft_ms", "ceiling")
-    yield lines(f"Time to first token{suffix}", "concurrent requests", "ms", first)
+    yield lines(f"Time to first token{suffix}", Words("concurrent requests", "ms", limit="ceiling"), first)
     spread = [
         Series(
             str(each["param"]),
@@ -85,7 +85,9 @@ def _latency(findings: Findings, suffix: str) -> Iterator[str]:
         if (values := [v for v in _series(each).get("ttft_ms") or () if number(v) is not None])
     ]
     yield lines(
-        f"Time to first token, by share of requests{suffix}", "per cent of requests", "ms at most", spread
+        f"Time to first token, by share of requests{suffix}",
+        Words("per cent of requests", "ms at most"),
+        spread,
     )
 
 
@@ -97,7 +99,7 @@ def _acceptance(findings: Findings, suffix: str) -> Iterator[str]:
         for each in _of(findings, "throughput.acceptance")
         if (shares := _series(each).get("accepted_at"))
     ]
-    yield lines(f"Share of accepted drafts by depth{suffix}", "depth in the draft", "share", depth)
+    yield lines(f"Share of accepted drafts by depth{suffix}", Words("depth in the draft", "share"), depth)
     for each in _of(findings, "throughput.context"):
         told = _series(each)
         points = [
@@ -108,8 +110,7 @@ def _acceptance(findings: Findings, suffix: str) -> Iterator[str]:
         window = number(told.get("window_tokens"))
         yield lines(
             f"Accept length over context{suffix}",
-            "tokens of context",
-            "tokens a step",
+            Words("tokens of context", "tokens a step"),
             [Series("", points)],
             window,
         )
@@ -132,7 +133,9 @@ def _budgets(findings: Findings, suffix: str) -> Iterator[str]:
         yield heat(f"Accept length by budget and top-k{suffix}", budgets, topks, rows, ("budget", "top-k"))
     elif all(budget.isdigit() for budget in budgets) and budgets:
         points = sorted((Point(float(b), cells["", b]) for b in budgets), key=lambda p: p.x)
-        yield lines(f"Accept length by budget{suffix}", "draft nodes", "tokens a step", [Series("", points)])
+        yield lines(
+            f"Accept length by budget{suffix}", Words("draft nodes", "tokens a step"), [Series("", points)]
+        )
 
 
 def _cards(findings: Findings, suffix: str) -> Iterator[str]:
@@ -155,7 +158,7 @@ def _cards(findings: Findings, suffix: str) -> Iterator[str]:
             for n, each in enumerate(_of(findings, "throughput.host_under_load")[:CARDS_SHOWN])
             if (told := _series(each)).get("at_s") and told.get(key)
         ]
-        yield lines(f"{name}{suffix}", "seconds since the first load", unit, drawn)
+        yield lines(f"{name}{suffix}", Words("seconds since the first load", unit), drawn)
 
 
 def _margins(findings: Findings, suffix: str) -> Iterator[str]:
@@ -177,7 +180,7 @@ def _margins(findings: Findings, suffix: str) -> Iterator[str]:
         most = max(len(values) for _, values in found)
         ends = [Point(at, max(within)) for at in (1.0, float(most))]
         drawn.append(Series("noise explains", ends, marks=False))
-    yield lines(f"Divergence margins{suffix}", "differing token, nearest first", "nats", drawn)
+    yield lines(f"Divergence margins{suffix}", Words("differing token, nearest first", "nats"), drawn)
 
 
 DRAWN: tuple[Picture, ...] = (_rates, _latency, _acceptance, _budgets, _cards, _margins)

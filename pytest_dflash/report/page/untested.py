@@ -26,19 +26,28 @@ BY_HAND = (
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Checks that were not tested for one reason."""
+    """Checks that were not tested for one reason.
+
+    Attributes:
+        checks: Each with what it says beside the reason, which may be nothing.
+    """
 
     outcome: str
     why: str
-    checks: tuple[str, ...]
+    checks: tuple[tuple[str, str], ...]
 
 
 def reasons(findings: Findings) -> list[Reason]:
     """Every reason for which something was not tested, with its checks."""
-    grouped: dict[tuple[str, str], list[str]] = {}
+    grouped: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for outcome in UNTESTED:
         for each in findings:
             if each["outcome"] == outcome:
-                # A blocked check names its carrier in brackets: one carrier, one reason.
-                grouped.setdefault((outcome, table.visible(each["summary"])), []).append(title(each))
-    return [Reason(outcome, why, tuple(dict.fromkeys(names))) for (outcome, why), names in grouped.items()]
+                # A blocked check names its carrier in brackets: one carrier, one reason. What was measured and is held
+                # against nothing has its number before the reason.
+                said, stop, why = table.visible(each["summary"]).rpartition("; ")
+                said, why = (
+                    (said, why) if outcome == "not_applicable" and stop else ("", f"{said}{stop}{why}")
+                )
+                grouped.setdefault((outcome, why), []).append((title(each), said))
+    return [Reason(outcome, why, tuple(dict.fromkeys(checks))) for (outcome, why), checks in grouped.items()]
