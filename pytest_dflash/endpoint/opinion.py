@@ -24,7 +24,7 @@ AT_ONCE = 4
 """So many answers are scored at a time."""
 CONFIRMED = 512
 """Prompts up to this many tokens are scored from their first token on, where an answer looks wrong."""
-PREFILLS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)
+PREFILLS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 19, 23, 28, 34, 41, 47, 55, 66, 89)
 """Positions of an answer at which a one-token prefill is asked for, where nothing better is to be had."""
 
 
