@@ -29,6 +29,8 @@ _TOKEN = re.compile(r"""(?:\\.|"(?:\\.|[^"\\])*"|'[^']*'|[^\s"'\\])+""", re.DOTA
 _BETWEEN = re.compile(r"(\s*(?:&&|;|\n)\s*)")
 _UNCERTAIN = re.compile(r"\$\(|[|`<>(){}]|(?<!&)&(?!&)")
 """What makes a shell's script more than commands one after the other: pipes, substitutions, redirections, groups."""
+_FLAG = re.compile(r"--|-[A-Za-z]")
+"""How a flag begins, long or short; a negative number is a value."""
 _SPLIT = re.compile(r"\$\w+")
 """A variable as a word of its own: split at blanks, so that it may hold any number of words."""
 _ESCAPED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -173,20 +175,21 @@ class _Line:
                 wanted = {key: change for key, change in wanted.items() if key not in inside}
                 at += 1 if equals else 2
                 continue
-            if not words[at].startswith("--") or setting not in wanted:
+            if not _FLAG.match(words[at]) or setting not in wanted:
                 kept.append(raw[at])
                 at += 1
                 continue
             values = [text] if equals else _values(words[at + 1 :])
+            flag = words[at].partition("=")[0]
             if len(values) > 1:
                 raise Refused(
-                    f"--{name} is followed by several words; which of them are its value is not certain"
+                    f"{flag} is followed by several words; which of them are its value is not certain"
                 )
             if any("$" in value or "`" in value for value in values):
                 raise Refused(
-                    f"--{name} has its value from a variable ({values[0]}); change the variable instead"
+                    f"{flag} has its value from a variable ({values[0]}); change the variable instead"
                 )
-            spelled[setting] = name
+            spelled[setting] = flag
             at += 1 if equals else 1 + len(values)
         for setting, (name, value) in wanted.items():
             if value is None or value is False:
@@ -194,7 +197,7 @@ class _Line:
                 if hidden:
                     raise Refused(f"--{name} cannot be taken out with certainty: {hidden} may hold it too")
                 continue
-            kept.append(f"--{spelled.get(setting, name)}")
+            kept.append(spelled.get(setting, f"--{name}"))
             if value is not True:
                 kept.append(spell(str(value)))
         return kept
@@ -221,7 +224,7 @@ def _values(words: Sequence[str]) -> list[str]:
     """The words that belong to a flag: up to the next one, or to a variable that may hold the next one."""
     values: list[str] = []
     for word in words:
-        if word.startswith("--") or (values and _SPLIT.fullmatch(word)):
+        if _FLAG.match(word) or (values and _SPLIT.fullmatch(word)):
             break
         values.append(word)
     return values

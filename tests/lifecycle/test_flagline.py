@@ -157,3 +157,27 @@ def test_a_dotted_key_is_changed() -> None:
 def test_json_that_is_not_certain_is_refused(line: str, why: str) -> None:
     with pytest.raises(Refused, match=why):
         rewritten(loaded(line), {BUDGET: 3}, dialect("vllm"))
+
+
+@pytest.mark.parametrize(
+    "changes,after",
+    [
+        (
+            {"spec-type": None, "spec-draft-model": None, "spec-draft-n-max": None},
+            "/usr/bin/llama-server -m t.gguf -ngl -1 --metrics",
+        ),
+        (
+            {"spec-draft-n-max": 3},
+            "/usr/bin/llama-server -m t.gguf --spec-type draft-dflash -md d.gguf -ngl -1 --metrics --draft-max 3",
+        ),
+        (
+            {"spec-draft-model": "e.gguf"},
+            "/usr/bin/llama-server -m t.gguf --spec-type draft-dflash --draft-max 7 -ngl -1 --metrics -md e.gguf",
+        ),
+    ],
+)
+def test_flags_with_one_dash_are_flags(changes: Changes, after: str) -> None:
+    line = (
+        "/usr/bin/llama-server -m t.gguf --spec-type draft-dflash -md d.gguf --draft-max 7 -ngl -1 --metrics"
+    )
+    assert exec_start(rewritten(loaded(line), changes, dialect("llamacpp"))) == after
