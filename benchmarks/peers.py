@@ -167,7 +167,8 @@ def _guidellm_line(work: Work) -> list[str | Path]:
 
 def _read_guidellm(folder: Path) -> Reported:
     (said,) = json.loads((folder / "benchmarks.json").read_text())["benchmarks"]
-    metrics = {name: value["successful"] for name, value in said["metrics"].items() if "successful" in value}
+    values = {name: value or {} for name, value in said["metrics"].items()}  # null where nothing was measured
+    metrics = {name: value["successful"] for name, value in values.items() if "successful" in value}
     ttft = metrics["time_to_first_token_ms"]
     return Reported(
         ttft_mean_s=ttft["mean"] / 1000,
