@@ -68,6 +68,7 @@ def whole() -> str:
     )
     hosts = [{"name": name, "unit": "e.service", "engine": "sglang"} for name in ("gpu1", "gpu2")]
     more = [finding("gpu.ecc"), finding("gpu.ecc", "unproven", host="gpu2"), finding("host.xid", "not_run")]
+    more += [finding("host.memory", host=name) for name in ("gpu1", "gpu2")]
     speed = [
         finding(
             "throughput.total_rate",
@@ -133,9 +134,26 @@ def test_filters_leave_what_was_asked_for(page: Any) -> None:
     assert [row.find_element("class name", "name").text for row in shown(page)] == ["gpu.ecc"]
     choose(page, "filter-outcome", 0)
     choose(page, "filter-host", 2)
-    assert len(shown(page)) == 1
+    assert len(shown(page)) == 2
     choose(page, "filter-host", 0)
     assert len(shown(page)) == every
+
+
+def test_hosts_are_compared_where_they_differ_and_everywhere_when_asked(page: Any) -> None:
+    def names() -> list[str]:
+        rows = page.find_elements("css selector", "#hosts-compared tbody tr")
+        return [row.find_element("tag name", "th").text for row in rows if row.is_displayed()]
+
+    assert "gpu.ecc" in names()
+    assert "host.memory" not in names()
+    page.find_element("id", "filter-same").send_keys(" ")
+    assert "host.memory" in names()
+    page.find_element("id", "filter-same").send_keys(" ")
+    assert "host.memory" not in names()
+
+
+def test_pictures_name_what_they_mark(page: Any) -> None:
+    assert "floor" in page.find_element("id", "measured").text
 
 
 def test_a_chip_filters_by_its_outcome(page: Any) -> None:
@@ -210,6 +228,8 @@ def test_a_whole_report_of_a_run_has_pytests_table_below_and_no_error(browser: A
     assert browser.find_element("css selector", "#verdict h2").text == "REJECT the host must not take traffic"
     rows = browser.find_elements("css selector", "#results-table .results-table-row")
     assert len(rows) == 3
+    logs = [row for row in browser.find_elements("css selector", ".extras-row") if row.is_displayed()]
+    assert "told above" not in "".join(row.text for row in logs)
     ours, theirs = (
         browser.execute_script("return arguments[0].getBoundingClientRect().top", e)
         for e in (browser.find_element("id", "checks"), rows[0])

@@ -226,9 +226,14 @@ def test_hosts_stand_side_by_side_and_those_that_differ_are_marked() -> None:
 
 
 def test_cards_with_names_of_their_own_are_compared_together() -> None:
-    found = [finding("gpu.ecc", param=f"GPU-{n}", host=host) for host in ("gpu1", "gpu2") for n in (host, 9)]
-    (row,) = matrix.hosts(found, ["gpu1", "gpu2"])
-    assert (row.check, row.differs) == ("gpu.ecc", False)
+    found = [
+        finding(check, param=f"GPU-{n}", host=host)
+        for check in ("gpu.ecc", "stack.built_for_gpus")
+        for host in ("gpu1", "gpu2")
+        for n in (host, 9)
+    ]
+    made = matrix.hosts(found, ["gpu1", "gpu2"])
+    assert [(row.check, row.differs) for row in made] == [("gpu.ecc", False), ("stack.built_for_gpus", False)]
 
 
 def test_another_version_on_one_host_is_a_difference_though_both_pass() -> None:

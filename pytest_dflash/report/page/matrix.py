@@ -25,8 +25,6 @@ SETTINGS = ("flags.in_force", "flags.environment", "window.")
 """Checks that follow one expected setting."""
 
 TONE = {"value": "same", "absent": "absent", "silent": "silent"}
-CARDS = ("gpu.", "throughput.host_under_load")
-"""Checks of one card each."""
 ALIKE = ("stack.", "flags.", "window.", "gpu.count", "gpu.name")
 """Checks whose reading is the same on hosts of one kind, not only as good: a newer driver on one of them is told."""
 WORST = ("fail", "unproven", "blocked", "waived", "pass", "not_run", "not_applicable")
@@ -103,8 +101,9 @@ def hosts(findings: Findings, names: Sequence[str]) -> list[Beside]:
     Cards have names of their own on each host, so that they are compared together, by the worst.
     """
     found: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
+    cards = {each["param"] for each in findings if each["check"].startswith("gpu.")}
     for each in findings:
-        name = each["check"] if each["check"].startswith(CARDS) else title(each)
+        name = each["check"] if each["param"] in cards else title(each)
         found.setdefault(name, {}).setdefault(each["host"], []).append(each)
     return [_beside(check, [by.get(name, []) for name in names]) for check, by in found.items()]
 

@@ -6,6 +6,7 @@ Law: findings as in findings.json in, figures out; a number that is not there is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from pytest_dflash.report.page.cards import Findings
@@ -16,13 +17,12 @@ CARDS_SHOWN = 8
 
 
 def pictures(findings: Findings, hosts: Sequence[str]) -> list[str]:
-    """All figures, host by host."""
-    made = []
-    for host in hosts:
-        mine = [each for each in findings if each["host"] == host]
-        suffix = f" on {host}" if len(hosts) > 1 else ""
-        for draw in DRAWN:
-            made += [figure for figure in draw(mine, suffix) if figure]
+    """All figures; the same ones of several hosts stand side by side."""
+    mine = {host: [each for each in findings if each["host"] == host] for host in hosts}
+    made: list[str] = []
+    for draw in DRAWN:
+        drawn = [draw(mine[host], f" on {host}" if len(hosts) > 1 else "") for host in hosts]
+        made += [figure for row in zip_longest(*drawn, fillvalue="") for figure in row if figure]
     return made
 
 
