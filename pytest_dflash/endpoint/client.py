@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import ssl
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -18,6 +19,7 @@ from openai import APIConnectionError, DefaultHttpxClient, OpenAI, Timeout
 
 from pytest_dflash.endpoint.address import Address, address
 from pytest_dflash.endpoint.answer import Answer, said
+from pytest_dflash.endpoint.deadline import Deadline
 from pytest_dflash.endpoint.door import Door
 from pytest_dflash.endpoint.protocol import Generation, parsed, read_stream, read_whole
 from pytest_dflash.endpoint.trouble import EndpointTrouble, Kind, of_status
@@ -26,6 +28,8 @@ from pytest_dflash.endpoint.trouble import EndpointTrouble, Kind, of_status
 httpx = import_module(DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])
 
 MAX_BYTES = 64 * 2**20
+MAX_PASSIVE_BYTES = 16 * 2**20
+"""Of a route that only tells: engines tell some hundred kilobytes, and JSON takes twenty times its size when read."""
 MAX_ERROR_BYTES = 64 * 2**10
 CONNECT_S = 10.0
 HIDDEN = "****"
@@ -72,6 +76,7 @@ class Client:
         self.deadline_s = deadline_s
         self._key = _usable(key)
         self._model = served_model
+        self._watched = threading.local()
         self._trusted = _trust(ca_file)
         self._http = DefaultHttpxClient(
             verify=self._trusted,
@@ -80,7 +85,7 @@ class Client:
             # None is kept: an engine may close an idle one in the moment in which the next request takes it.
             limits=httpx.Limits(max_keepalive_connections=0),
             timeout=Timeout(deadline_s, connect=min(CONNECT_S, deadline_s)),
-            event_hooks={"request": [self._sign], "response": [self._refuse]},
+            event_hooks={"request": [self._sign], "response": [self._plain, self._refuse]},
         )
         self._openai = OpenAI(
             base_url=self.address.api,
@@ -115,7 +120,8 @@ class Client:
                 raise EndpointTrouble(
                     Kind.REDIRECT, said(asked, response.status_code, None), response.status_code
                 )
-            body = b"".join(piece for _, piece in self._pieces(asked, response.iter_bytes, started))
+            pieces = self._pieces(asked, response.iter_bytes, started, most=MAX_PASSIVE_BYTES)
+            body = b"".join(piece for _, piece in pieces)
             text = body.decode("utf-8", "replace")
             return Answer(
                 path=path,
@@ -156,7 +162,7 @@ class Client:
         asked, started = f"POST {self.address}{path}", time.monotonic()
         waits = Timeout(within, connect=min(CONNECT_S, within))
         with (
-            self._typed(asked),
+            self._typed(asked, within),
             self._http.stream("POST", f"{self.address}{path}", json=body, timeout=waits) as response,
         ):
             pieces = self._pieces(asked, response.iter_bytes, started, within)
@@ -229,8 +235,18 @@ class Client:
         """The last hand on every request: our key or none, and nothing from the environment."""
         for name in [name for name in request.headers if name.lower() not in OUR_HEADERS]:
             del request.headers[name]
+        request.headers["accept-encoding"] = "identity"
         if self._key is not None:
             request.headers["authorization"] = f"Bearer {self._key}"
+        request.extensions = {**request.extensions, "trace": self._watched.deadline.trace}
+
+    @staticmethod
+    def _plain(response: Any) -> None:
+        """Refuses what is compressed though nobody asked: a thousandfold may be in it."""
+        encoding = response.headers.get("content-encoding", "identity")
+        if encoding.lower() != "identity":
+            asked = f"{response.request.method} {response.request.url}"
+            raise EndpointTrouble(Kind.NOT_JSON, f"{asked} was answered in an encoding that nobody asked for")
 
     def _refuse(self, response: Any) -> None:
         """A completion that was not accepted: its body is read here, because here it is bounded."""
@@ -250,18 +266,21 @@ class Client:
         return text.replace(self._key, HIDDEN) if self._key else text
 
     def _pieces(
-        self, asked: str, body: Callable[[], Iterator[bytes]], started: float, within: float | None = None
+        self,
+        asked: str,
+        body: Callable[[], Iterator[bytes]],
+        started: float,
+        within: float | None = None,
+        most: int = MAX_BYTES,
     ) -> Iterator[tuple[float, bytes]]:
         """The body in pieces, each with its seconds since the request; bounded in bytes and in time."""
         size = 0
         for piece in body():
             elapsed, size = time.monotonic() - started, size + len(piece)
-            if size > MAX_BYTES:
-                raise EndpointTrouble(
-                    Kind.TOO_LARGE, f"{asked}: the answer is larger than {MAX_BYTES >> 20} MiB"
-                )
+            if size > most:
+                raise EndpointTrouble(Kind.TOO_LARGE, f"{asked}: the answer is larger than {most >> 20} MiB")
             if elapsed > (within or self.deadline_s):
-                raise self._late(asked)
+                raise self._late(asked, within)
             yield elapsed, piece
 
     @staticmethod
@@ -274,25 +293,37 @@ class Client:
         except httpx.TransportError:
             return
 
-    def _late(self, asked: str) -> EndpointTrouble:
-        return EndpointTrouble(Kind.TIMEOUT, f"{asked}: no whole answer within {self.deadline_s:g} s")
+    def _late(self, asked: str, within: float | None = None) -> EndpointTrouble:
+        return EndpointTrouble(
+            Kind.TIMEOUT, f"{asked}: no whole answer within {within or self.deadline_s:g} s"
+        )
 
     @contextmanager
-    def _typed(self, asked: str) -> Iterator[None]:
-        """Turns what the HTTP library and the openai package raise into our own trouble."""
-        try:
-            yield
-        except APIConnectionError as error:
-            cause = error.__cause__
-            if isinstance(cause, EndpointTrouble):
-                raise cause from None
-            raise self._trouble(asked, cause or error) from error
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-            raise self._trouble(asked, error) from error
+    def _typed(self, asked: str, within: float | None = None) -> Iterator[None]:
+        """Ends a request in time, and turns what HTTP library and openai package raise into our own trouble."""
+        outer = getattr(self._watched, "deadline", None)
+        with Deadline(within or self.deadline_s) as deadline:
+            self._watched.deadline = deadline
+            try:
+                yield
+            except APIConnectionError as error:
+                cause = error.__cause__
+                if isinstance(cause, EndpointTrouble):
+                    raise cause from None
+                raise self._trouble(asked, cause or error, within, late=deadline.over) from error
+            except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+                raise self._trouble(asked, error, within, late=deadline.over) from error
+            finally:
+                self._watched.deadline = outer
+        if deadline.over:
+            raise self._late(asked, within)
 
-    def _trouble(self, asked: str, error: BaseException) -> EndpointTrouble:
-        if isinstance(error, httpx.TimeoutException) and not isinstance(error, httpx.ConnectTimeout):
-            return self._late(asked)
+    def _trouble(
+        self, asked: str, error: BaseException, within: float | None, *, late: bool
+    ) -> EndpointTrouble:
+        timed_out = isinstance(error, httpx.TimeoutException) and not isinstance(error, httpx.ConnectTimeout)
+        if late or timed_out:
+            return self._late(asked, within)
         reason = self._without_key(str(error) or type(error).__name__)
         kind = Kind.CUT_OFF
         if isinstance(error, httpx.ConnectTimeout):

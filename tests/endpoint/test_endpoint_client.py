@@ -82,7 +82,7 @@ class TestPassiveRoutes:
         assert [path for _, path, _, _ in service.requests] == ["/x"]
 
     def test_an_answer_without_end_is_cut_off(self, service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(client_module, "MAX_BYTES", 2**20)
+        monkeypatch.setattr(client_module, "MAX_PASSIVE_BYTES", 2**20)
         service.answer("GET", "/x", *[b"x" * 2**18] * 8)
         with Client(service.url) as client:
             error = trouble(lambda: client.get("/x"))
