@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_dflash.engines.llamacpp.scoring import LlamaCppScoring
 from pytest_dflash.engines.registry import OWN
 from pytest_dflash.engines.scoring import Bounds, Drafting, Order, Scored, Scoring, Spoken
 from pytest_dflash.engines.sglang.scoring import SGLangScoring
@@ -31,7 +32,11 @@ def recorded(name: str) -> Any:
 
 
 def test_every_engine_of_this_package_has_its_spelling() -> None:
-    assert [type(engine.scoring()) for engine in OWN.values()] == [SGLangScoring, VLLMScoring]
+    assert [type(engine.scoring()) for engine in OWN.values()] == [
+        SGLangScoring,
+        VLLMScoring,
+        LlamaCppScoring,
+    ]
 
 
 def test_sglang_is_asked_one_position_earlier_since_the_first_has_no_logprob() -> None:

@@ -16,8 +16,8 @@ from pytest_dflash.findings import Json
 
 CHAIN = ("unit_file", "loaded_unit", "process_argv")
 DRAFTER = frozenset({"spec-type", *log_lines.NAMES.values()})
-PRINTED = 0.005
-"""Half of the last digit with which the log prints a probability."""
+PRINTED = 0.0051
+"""Half of the last digit with which the log prints a probability, and a little."""
 
 
 class LlamaCpp:
@@ -79,9 +79,9 @@ class LlamaCpp:
         """Slots."""
         return log_lines.effective(journal)
 
-    def decode_lines(self, journal: Journal) -> Sequence[Decode]:  # noqa: ARG002 - the seam's
-        """None: it logs requests, not steps."""
-        return ()
+    def decode_lines(self, journal: Journal) -> Sequence[Decode]:
+        """The timing of each answer, oldest first."""
+        return log_lines.decode_lines(journal)
 
     def carriers(self, setting: str, context: Mapping[str, Json] | None = None) -> Sequence[str]:  # noqa: ARG002 - the seam's
         """The command line, and beyond it names at /props and limits of the drafter in the log."""

@@ -1,4 +1,4 @@
-"""llama.cpp's log: how far a start is, and what the drafter was built with.
+"""llama.cpp's log: how far a start is, what the drafter was built with, how fast answers came.
 
 Law: journal in, readings out. A line may begin with seconds, a letter and the function that says it; settings are
 logged of the drafter alone. Lines seen on builds of October 2026.
@@ -7,9 +7,9 @@ logged of the drafter alone. Lines seen on builds of October 2026.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from pytest_dflash.engines.dialect import Settings
+from pytest_dflash.engines.dialect import Decode, Settings
 from pytest_dflash.engines.literals import plain
 from pytest_dflash.engines.words import typed
 from pytest_dflash.facts.journal import Journal
@@ -22,6 +22,11 @@ UNHEARD = "llama.cpp logs no settings but the drafter's"
 _ADDED = re.compile(r"adding speculative implementation '(?P<kind>[\w-]{1,64})'")
 _BUILT = re.compile(r"common_speculative_impl_\w+: - (?P<pairs>\w+=[^\s,]+(?:, \w+=[^\s,]+)*)")
 _SLOTS = re.compile(r"load_model: initializing.*?\bn_slots = (?P<slots>\d{1,9})\b")
+_TASK = r"print_timing: id +(?P<task>\d{1,9} \| task -?\d{1,18}) \|"
+_SPEED = re.compile(_TASK + r" +eval time =.*, +(?P<rate>\d{1,12}(?:\.\d{1,9})?) tokens per second\)")
+_ACCEPTED = re.compile(
+    _TASK + r" draft acceptance = (?P<share>\d{1,9}\.\d{1,9}) .*mean len = +(?P<length>\d{1,9}\.\d{1,9})$"
+)
 NAMES = {"n_max": "spec-draft-n-max", "n_min": "spec-draft-n-min", "p_min": "spec-draft-p-min"}
 """The drafter's words for settings. p_min is printed with two digits."""
 PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -76,3 +81,15 @@ def effective(journal: Journal) -> Reading[Settings]:
         if slots := _SLOTS.search(line):
             return Value(Settings({"parallel": int(slots["slots"])}, "log", {}, complete=False), "log")
     return Silent(UNHEARD)
+
+
+def decode_lines(journal: Journal) -> Sequence[Decode]:
+    """One for each answer: it logs none for steps, nor whether they ran as graphs."""
+    accepted = {found["task"]: found for line in _lines(journal) if (found := _ACCEPTED.search(line))}
+    answers = []
+    for entry in journal.entries:
+        if said := _SPEED.search(entry.message[:LONGEST]):
+            drafted = accepted.get(said["task"])
+            length, share = (float(drafted["length"]), float(drafted["share"])) if drafted else (None, None)
+            answers.append(Decode(entry.realtime_us, "", 1, None, length, share, None, float(said["rate"])))
+    return answers
