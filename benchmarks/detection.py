@@ -54,10 +54,18 @@ class Cell:
 
     @property
     def right(self) -> bool:
-        """Exactly the named checks are red, and none where the fault is hidden."""
-        fault = FAULTS[self.fault]
-        named = () if self.budget in fault.hidden_at else fault.checks
-        return set(self.red) == set(named) if self.whole else set(self.red) <= set(named)
+        """Exactly the named checks are red; the first one alone where no more was asked."""
+        wanted = named(self.fault, self.budget)
+        return (
+            set(self.red) == wanted
+            if self.whole
+            else set(self.red) <= wanted and bool(self.red) == bool(wanted)
+        )
+
+
+def named(fault: str, budget: int) -> set[str]:
+    """The checks that must notice a fault at a budget."""
+    return set(FAULTS[fault].otherwise_at.get(budget, FAULTS[fault].checks))
 
 
 def look(fault: Fault, budget: int, seed: int, *, whole: bool) -> Cell:
@@ -113,10 +121,10 @@ def faults(asked: Mapping[str, Sequence[int]], seeds: int, record: Path | None) 
                         with record.open("a", encoding="utf-8") as file:
                             file.write(json.dumps(asdict(cell)) + "\n")
                 cells.append(cell)
-            hidden = budget in FAULTS[name].hidden_at
+            hidden = not named(name, budget)
             caught = [each for each in cells if each.red]
             by |= {each.red[0] for each in caught}
-            wrong += [each for each in cells if not each.right or (not hidden and not each.red)]
+            wrong += [each for each in cells if not each.right]
             worst = max(each.tokens for each in cells)
             shown.append(
                 "-" if hidden and not caught

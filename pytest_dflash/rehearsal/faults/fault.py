@@ -5,7 +5,8 @@ Law: values only. How a host is spoiled is told in `stages` and in the module of
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dflash.rehearsal.faults.stages import Stage
@@ -54,8 +55,8 @@ class Fault:
         after: Done once the unit has settled.
         settled_by: The line of the log by which it has; "" where no start is to be waited for.
         expects: What the profile expects differently of this host, as `KEY=VALUE`.
-        hidden_at: Budgets of the draft tree, of those of `tree.BUDGETS`, at which the engine with this fault does what a
-            healthy one does, or too nearly so to be told from it.
+        otherwise_at: Which checks must notice instead, at some budgets of the draft tree: none of them where the engine
+            does what a healthy one does.
     """
 
     name: str
@@ -70,4 +71,4 @@ class Fault:
     after: Stage = nothing
     settled_by: str = SERVING
     expects: tuple[str, ...] = ()
-    hidden_at: tuple[int, ...] = ()
+    otherwise_at: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
