@@ -24,7 +24,7 @@ def example() -> type[Any]:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     names: dict[str, Any] = {}
     exec(compile(code, str(PAGE), "exec"), names)
-    return cast("type[Any]", names["LlamaCpp"])
+    return cast("type[Any]", names["Transformers"])
 
 
 def members(of: object) -> set[str]:
@@ -54,13 +54,21 @@ def brought(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
 
 
 def test_an_engine_of_another_package_is_found_by_name_and_by_command_line(brought: dict[str, Any]) -> None:
-    brought["llamacpp"] = example()
-    engine = registry.dialect("llamacpp")
-    assert engine.name == "llamacpp"
-    assert registry.recognise(["/opt/llama/llama-server", "-m", "x.gguf"]) is engine
-    assert engine.from_argv(["llama-server", "-m", "x.gguf", "-c", "4096", "--draft-max", "16"], {}, None).values == {
-        "model": "x.gguf", "ctx-size": 4096, "draft-max": 16,
-    }  # fmt: skip
+    brought["transformers"] = example()
+    engine = registry.dialect("transformers")
+    assert engine.name == "transformers"
+    line = [
+        "/opt/venv/bin/python",
+        "/opt/venv/bin/transformers",
+        "serve",
+        "M",
+        "--device",
+        "cpu",
+        "--port",
+        "8001",
+    ]
+    assert registry.recognise(line) is engine
+    assert engine.from_argv(line, {}, None).values == {"model": "M", "device": "cpu", "port": 8001}
 
 
 def test_an_engine_that_cannot_be_loaded_is_refused_with_its_name(brought: dict[str, Any]) -> None:
@@ -83,13 +91,13 @@ def test_every_engine_has_all_that_the_seam_asks_for(engine: Any) -> None:
 
 
 def test_the_example_reads_its_log() -> None:
-    lines = ("srv init: loading model", "srv init: listening on http://127.0.0.1:18021")
+    lines = ("INFO:     Started server process [31]", "INFO:     Application startup complete.")
     log = Journal(
         "1f", tuple(Entry(n, n, 1, 6, line) for n, line in enumerate(lines)), reaches_start=True, whole=True
     )
     engine = example()()
     assert engine.ready_line(log) == lines[1]
-    assert engine.progress(log) == "loading the model"
+    assert engine.progress(log) == "starting"
 
 
 @pytest.mark.parametrize("engine", registry.OWN.values(), ids=lambda engine: engine.name)
