@@ -100,7 +100,10 @@ def test_what_was_typed_counts(project: Project) -> None:
         (PROFILE + '[gpu]\ncount = "eight"\n', "gpu.count"),
         (PROFILE + "[gpu]\ncount = -1\n", "gpu.count"),
         ("reviewed = true\n", "service"),
-        (PROFILE.replace("sglang", "sgalng"), "service.engine: 'sgalng' is not known; known engines: llamacpp, sglang"),
+        (
+            PROFILE.replace("sglang", "sgalng"),
+            "service.engine: 'sgalng' is not known; known engines: llamacpp, sglang",
+        ),
         (
             PROFILE + '[endpoint]\napi_key_env = "DFLASH_TEST_UNSET"\n',
             "the variable DFLASH_TEST_UNSET is not set here",
