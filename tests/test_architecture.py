@@ -24,6 +24,7 @@ AGENTS = {
     "lifecycle/hold.py",  # locks, renews
     "lifecycle/patience.py",  # hears signals, in the main thread
     "endpoint/client.py",  # asks the service
+    "endpoint/deadline.py",  # shuts a connection whose time is over
     "endpoint/speaking.py",  # measures how long asking took
     "endpoint/service.py",  # tries whether a port accepts
     "load/transport.py",  # writes requests, stamps what comes

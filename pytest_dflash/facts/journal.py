@@ -156,6 +156,10 @@ def _read_line(raw: str) -> Line | None:
 
 FIRST_LINES, FIRST_BYTES, LAST_LINES = 4000, 8_000_000, 400
 """How much of an invocation is read: its start-up, and what it says now."""
+LONGEST = {"first": 1_000_000, "last": 20_000}
+"""Bytes of a line that is read, as journalctl prints it; a start's arguments take 50 000 at most, and four times as many
+where they hold a control character. What is longer is left out, and the journal says so. `cut` comes before awk: mawk
+takes half a minute to gather a line of 50 MB."""
 
 FIELDS = "MESSAGE,MESSAGE_ID,PRIORITY,_PID,_UID,_STREAM_ID,_LINE_BREAK,INVOCATION_ID,N_DROPPED"
 
@@ -178,13 +182,15 @@ lines() {{
 }}
 echo "invocation $INVOCATION"
 echo "start $(timeout 10 systemctl show --no-pager -p ExecMainStartTimestampMonotonic --value -- "$UNIT")"
-lines | awk '
+lines | cut -b 1-{LONGEST["first"] + 1} | awk '
+    length($0) > {LONGEST["first"]} {{ print "long"; next }}
     {{ bytes += length($0) }}
     NR > {FIRST_LINES} || bytes > {FIRST_BYTES} {{ more = 1; exit 1 }}
     {{ print }}
     END {{ if (more) exit 1; if (!NR) exit 2 }}'
 case $? in
-    1) echo more; lines -n {LAST_LINES} ;;
+    1) echo more; lines -n {LAST_LINES} | cut -b 1-{LONGEST["last"] + 1} |
+        awk 'length($0) > {LONGEST["last"]} {{ print "long"; next }} {{ print }}' ;;
     2) echo nothing; ask --output-fields=PRIORITY -n 1 _PID=1 ;;
 esac
 echo end
@@ -206,12 +212,14 @@ def unheard(reply: Reply, where: str = "journal") -> Silent:
 def _read_journal(reply: Reply) -> Reading[Journal]:
     words: dict[str, str] = {}
     parts: list[list[str]] = [[]]
+    long = 0
     for raw in reply.text.split("\n"):
         if raw.startswith("{"):
             parts[-1].append(raw)
             continue
         word, _, rest = raw.partition(" ")
         words.setdefault(word, rest)
+        long += raw == "long"
         if word in {"more", "nothing"}:
             parts.append([])
     invocation = words.get("invocation", "")
@@ -228,7 +236,7 @@ def _read_journal(reply: Reply) -> Reading[Journal]:
     overlap = any(line.text("__CURSOR") in cursors for line in last)
     lines = [*first, *(line for line in last if line.text("__CURSOR") not in cursors)]
     gap = "; ".join(
-        _gaps(lines, unread + unread_last, cut="end" not in words, left_out=bool(last) and not overlap)
+        _gaps(lines, unread + unread_last, long, cut="end" not in words, left_out=bool(last) and not overlap)
     )
     start = whole(words.get("start", "")) or _manager_start(lines)
     return Value(
@@ -244,7 +252,7 @@ def _read_journal(reply: Reply) -> Reading[Journal]:
     )
 
 
-def _gaps(lines: Sequence[Line], unread: int, *, cut: bool, left_out: bool) -> Iterator[str]:
+def _gaps(lines: Sequence[Line], unread: int, long: int, *, cut: bool, left_out: bool) -> Iterator[str]:
     """Why lines of this invocation may be missing between the first and the last."""
     if cut:
         yield "the answer ended early"
@@ -252,6 +260,8 @@ def _gaps(lines: Sequence[Line], unread: int, *, cut: bool, left_out: bool) -> I
         yield f"the middle was left out: only the first {FIRST_LINES} and the last {LAST_LINES} lines were read"
     if unread:
         yield f"{unread} lines could not be read"
+    if long:
+        yield f"{long} lines are longer than anybody reads, and were left out"
     if untold := sum(not line.told for line in lines):
         yield f"journalctl gave no text for {untold} lines"
     if dropped := sum(whole(line.text("N_DROPPED")) or 0 for line in lines):

@@ -24,6 +24,8 @@ from pytest_dflash.facts.target import Target
 DEADLINE_S = 90.0
 GRACE_S = 5.0
 """Seconds that the host's own `timeout` has before the local process is ended."""
+COMPLAINT = 2**16
+"""Bytes in which a reason is looked for, where no shell spoke."""
 HERE = "::dflash:: here"
 """The first words of our shell: all before them is noise of a login shell."""
 
@@ -95,7 +97,7 @@ class Connection:
         if reply.rc == TIMED_OUT and time.monotonic() - started >= deadline_s:
             raise self._late(deadline_s, stdout)
         if not heard:
-            said = reply.stderr.decode("utf-8", "replace") + "\n" + noise.decode("utf-8", "replace")
+            said = b"\n".join((reply.stderr[-COMPLAINT:], noise[-COMPLAINT:])).decode("utf-8", "replace")
             raise preflight.unreachable(self.target, said)
         return Reply(stdout, reply.stderr, reply.rc)
 

@@ -20,7 +20,8 @@ from pytest_dflash.load.records import Failure
 
 CONNECT_S = 10.0
 CROSSING_S = 1.0
-MAX_BYTES = 64 * 2**20
+MAX_BYTES = 16 * 2**20
+"""Of one answer: at 64 streams a gigabyte, where a real answer takes one or two megabytes at most."""
 clock = time.monotonic
 
 

@@ -167,6 +167,18 @@ def test_a_long_journal_is_read_at_both_ends(tools: Path, lines: int, whole: boo
     assert reading.value.entries[-1].realtime_us == lines
 
 
+def test_a_line_of_many_megabytes_is_left_out_and_told(tools: Path) -> None:
+    tool(tools, "systemctl", "echo 5")
+    line = LINE.replace("%s", "5")
+    long = f"""printf '%s' '{line.removesuffix('"}')}'; head -c 50000000 /dev/zero | tr '\\0' x; echo '"}}'"""
+    tool(tools, "journalctl", f"echo '{line}'; {long}; echo '{line}'")
+    reading = ask(JOURNAL, tools, UNIT="x.service", INVOCATION="ab")
+    assert isinstance(reading, Value)
+    assert [entry.message for entry in reading.value.entries] == ["m", "m"]
+    assert not reading.value.whole
+    assert reading.value.gap == "1 lines are longer than anybody reads, and were left out"
+
+
 def test_a_journal_without_a_line_asks_whether_it_can_be_read_at_all(tools: Path) -> None:
     tool(tools, "systemctl", "echo 5")
     tool(tools, "journalctl", 'case $* in *_PID=1) echo \'{"__REALTIME_TIMESTAMP":"1"}\' ;; esac')

@@ -6,21 +6,19 @@ becomes a case. No name means all of them. Not a test: it draws for as long as i
 
 from __future__ import annotations
 
-import subprocess
+import os
 import sys
 import tempfile
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 FINDINGS = Path("fuzz-findings")
 LIMITS = ("-timeout=20", "-rss_limit_mb=3000", "-max_len=8192", "-print_final_stats=1", "-verbosity=0")
 
 
-def fuzz(name: str, seconds: int) -> None:
+def fuzz(atheris: Any, parsers: Any, name: str, seconds: int) -> None:
     """Draws until the time is over or the reader breaks, and ends this process."""
-    atheris = import_module("atheris")
-    with atheris.instrument_imports(include=["pytest_dflash"]):
-        parsers = import_module("tests.hostile.parsers")
     with tempfile.TemporaryDirectory() as corpus:
         for at, seed in enumerate(parsers.seeds()):
             Path(corpus, str(at)).write_bytes(seed[:8192])
@@ -32,12 +30,16 @@ def fuzz(name: str, seconds: int) -> None:
 
 
 def main(seconds: str, *names: str) -> None:
-    """One name here, as libFuzzer ends its process; several each in a process of its own."""
+    """Each name in a child, as libFuzzer ends its process."""
+    atheris = import_module("atheris")
+    with atheris.instrument_imports(include=["pytest_dflash"]):
+        parsers = import_module("tests.hostile.parsers")
     FINDINGS.mkdir(exist_ok=True)
-    if len(names) == 1:
-        fuzz(names[0], int(seconds))
-    for name in names or tuple(import_module("tests.hostile.parsers").PARSERS):
-        status = subprocess.run([sys.executable, "-m", __spec__.name, seconds, name], check=False).returncode
+    for name in names or tuple(parsers.PARSERS):
+        child = os.fork()
+        if not child:
+            fuzz(atheris, parsers, name, int(seconds))
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         print(f"{name}: {'nothing broke it' if status == 0 else f'BROKE, status {status}'}", flush=True)  # noqa: T201 - a command's answer
 
 
