@@ -1,6 +1,7 @@
 """`--dflash-triage`: what is wrong with a host, in ten seconds and fifteen lines, without a profile.
 
-Law: reads one host in two round trips, at level `read`, and prints; runs no check, writes no file, waits for nothing.
+Law: reads one host in a round trip and one more for each unit of an engine, at level `read`, and prints; runs no
+check, writes no file, waits for nothing.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -20,23 +22,49 @@ from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.reading import Reading, Value
 from pytest_dflash.facts.services import SERVICES, ServiceUnit
 from pytest_dflash.facts.sockets import LISTENER_OWNERS
+from pytest_dflash.findings import Judgement
 from pytest_dflash.host_run import HostRun
 from pytest_dflash.levels import Allowed
+from pytest_dflash.lifecycle.phase import Phase
+from pytest_dflash.lifecycle.readiness import Settled
 from pytest_dflash.profile.loader import LoadedProfile
 from pytest_dflash.profile.schema import Profile, Service
 from pytest_dflash.reach import Reach
+from pytest_dflash.report.document import cleaned
 from pytest_dflash.report.table import ended, shortened, table, visible
 from pytest_dflash.rules import diagnosis
 from pytest_dflash.rules.diagnosis import Suspicion
 
 BUDGET_S, FIRST_S, LEAST_S = 9.0, 6.0, 3.0
-"""For both round trips, for the first, and what the second has in any case: whoever asks in the night waits ten
+"""For all round trips, for the first, and what each further one has in any case: whoever asks in the night waits ten
 seconds, and no longer."""
 LINES = 15
 WIDTH = 200
 NOBODY = "systemd-journald.service"
 """A unit that every host has: asked in its name where no engine's unit is known."""
 WRONG, UNREACHED = 1, 11
+AT_WORK = ("active", "reloading", "activating", "failed")
+"""States of units that somebody wants to run; the others are named, and not looked at."""
+MOST_UNITS = 4
+"""So many fit on a screen with what is wrong with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One unit as it stands at this moment."""
+
+    unit: str
+    run: HostRun
+    settled: Settled
+    found: Sequence[Suspicion]
+
+    @property
+    def state(self) -> str:
+        """Its name, its phase, and what it runs."""
+        if self.unit == NOBODY:
+            return "no service unit runs or names a known engine; is it started in another way?"
+        said = f"{self.unit}: {self.settled.phase}: {self.settled.why}"
+        return said + (f"; {self.run.profile.service.engine} {self.run.version}" if self.run.version else "")
 
 
 def run(config: pytest.Config) -> int:
@@ -70,36 +98,89 @@ def run(config: pytest.Config) -> int:
 def _triage(reach: Reach, config: pytest.Config) -> tuple[int, list[str]]:
     reach.connection.deadline_s = FIRST_S  # a stand-in host is started by now
     begun = time.monotonic()
-    look = Collector(reach.connection, NOBODY).collect([LISTENER_OWNERS, SERVICES])
-    listening = recording.candidates(look.reading(LISTENER_OWNERS))
-    units = engine_units(listening, look.reading(SERVICES))
+    seen = Collector(reach.connection, NOBODY).collect([LISTENER_OWNERS, SERVICES])
+    listening = recording.candidates(seen.reading(LISTENER_OWNERS))
+    services = seen.reading(SERVICES)
+    units = engine_units(listening, services)
     wanted = recording.wanted_unit(config.option.dflash_expect)
-    unit = wanted or next(iter(units), NOBODY)
-    profile = Profile(service=Service(unit=unit, engine=units.get(unit, "sglang")))
+    chosen = [wanted] if wanted else at_work(units, listening, services)[:MOST_UNITS] or [NOBODY]
+    looks: list[Look] = []
+    for unit in chosen:
+        left_s = BUDGET_S - (time.monotonic() - begun)
+        if looks and left_s < LEAST_S:
+            break
+        looks.append(_look(reach, unit, units.get(unit, "sglang"), max(LEAST_S, left_s)))
+    hurried = {unit: state for unit, state in states(services).items() if unit in chosen[len(looks) :]}
+    found = diagnosis.together([(each.settled.phase is Phase.READY, each.found) for each in looks])
+    took_s = time.monotonic() - begun
+    head = [f"{visible(reach.target.name)}, {took_s:.1f} s, nothing changed, no request to the model"]
+    head += [each.run.redact(visible(each.state)) for each in looks]
+    head += [f"{unit}: {state} by systemd; no time was left to look at it" for unit, state in hurried.items()]
+    others = [name for name in units if name not in chosen]
+    if others:
+        head.append(f"also here: {visible(', '.join(others))} (--dflash-expect service.unit=NAME)")
+    first = looks[0]
+    command = next_command(config, first.unit, found)
+    lines = told(head, found, command, apart=len(chosen) > 1)
+    for each in looks:
+        lines = [each.run.redact(line) for line in lines]
+        each.run.close()
+    dead = any(state != "active" for state in hurried.values())
+    return (WRONG if found or dead or first.unit == NOBODY else 0), lines
+
+
+def _look(reach: Reach, unit: str, engine: str, deadline_s: float) -> Look:
+    profile = Profile(service=Service(unit=unit, engine=engine))
     loaded = LoadedProfile(profile, Path(), "", reviewed=True, sources={}, bases={})
     run = HostRun(reach.target.name, reach, loaded, Allowed(("read",)), ready_timeout_s=1.0)
-    reach.connection.deadline_s = max(LEAST_S, BUDGET_S - (time.monotonic() - begun))
+    reach.connection.deadline_s = deadline_s
     facts, settled = run.at_once()
     found = diagnosis.suspicions(unit, facts, settled, run.chain)
-    if unit == NOBODY:
-        found = [each for each in found if each.kind in ("driver", "gpu", "disk", "memory")]
-    state = (
-        f"{unit}: {settled.phase}: {settled.why}"
-        + (f"; {profile.service.engine} {run.version}" if run.version else "")
-        if unit != NOBODY
-        else "no service unit runs or names a known engine; is it started in another way?"
+    ours = [each for each in found if unit != NOBODY or each.unit is None]
+    return Look(
+        unit, run, settled, [replace(each, judgement=masked(each.judgement, run.redact)) for each in ours]
     )
-    head = [f"{run.name}, {time.monotonic() - begun:.1f} s, nothing changed, no request to the model", state]
-    others = [name for name in units if name != unit]
-    if others:
-        head.append(f"also here: {', '.join(others)} (--dflash-expect service.unit=NAME)")
-    lines = told([run.redact(visible(line)) for line in head], found, next_command(config, unit, found))
-    return (WRONG if found or unit == NOBODY else 0), [run.redact(line) for line in lines]
+
+
+def masked(judgement: Judgement, redact: Callable[[str], str]) -> Judgement:
+    """The same without secrets, before anything of it is shortened: a piece of one would not be known again."""
+    return replace(
+        judgement,
+        summary=redact(judgement.summary),
+        cause=redact(judgement.cause or ""),
+        remedy=redact(judgement.remedy or ""),
+        evidence=tuple(
+            replace(
+                each,
+                value=cleaned(each.value, redact),
+                where=redact(each.where or ""),
+                why=redact(each.why or ""),
+            )
+            for each in judgement.evidence
+        ),
+    )
+
+
+def at_work(
+    units: Iterable[str], listening: Container[str], services: Reading[tuple[ServiceUnit, ...]]
+) -> list[str]:
+    """Which of an engine's units to look at: those that failed or start, then those that run or listen.
+
+    Where there are none, the first that is installed.
+    """
+    known = states(services)
+    wanted = [unit for unit in units if known.get(unit) in AT_WORK or unit in listening]
+    return sorted(wanted, key=lambda unit: known.get(unit, "active") == "active") or list(units)[:1]
+
+
+def states(services: Reading[tuple[ServiceUnit, ...]]) -> dict[str, str]:
+    """What systemd says of each unit."""
+    return {each.name: each.active_state for each in services.value} if isinstance(services, Value) else {}
 
 
 def engine_units(listening: Mapping[str, str], services: Reading[tuple[ServiceUnit, ...]]) -> dict[str, str]:
     """Units of a known engine, with its name: those that listen, then those that try or failed, then the rest."""
-    order = ("active", "reloading", "activating", "failed", "deactivating")
+    order = (*AT_WORK, "deactivating")
     known = services.value if isinstance(services, Value) else ()
     found = dict(listening)
     for each in sorted(known, key=lambda s: order.index(s.active_state) if s.active_state in order else 9):
@@ -109,12 +190,12 @@ def engine_units(listening: Mapping[str, str], services: Reading[tuple[ServiceUn
     return found
 
 
-def told(head: Sequence[str], found: Sequence[Suspicion], command: str) -> list[str]:
-    """At most fifteen lines, the next command last; what does not fit is counted."""
+def told(head: Sequence[str], found: Sequence[Suspicion], command: str, *, apart: bool = False) -> list[str]:
+    """At most fifteen lines, the next command last; what does not fit is counted. `apart`: say of which unit it is."""
     room = LINES - len(head) - 1
     body: list[str] = []
     for number, each in enumerate(found, 1):
-        block = list(_suspicion(number, each))
+        block = list(_suspicion(number, each, apart=apart))
         left = len(found) - number
         if len(body) + len(block) + (left > 0) > room:
             if len(body) + 1 + (left > 0) > room:
@@ -129,9 +210,11 @@ def told(head: Sequence[str], found: Sequence[Suspicion], command: str) -> list[
     return [shortened(line, WIDTH) for line in (*head, *body)] + [f"next: {command}"]
 
 
-def _suspicion(number: int, each: Suspicion) -> Iterator[str]:
+def _suspicion(number: int, each: Suspicion, *, apart: bool) -> Iterator[str]:
     judgement = each.judgement
-    yield f"{number}. {each.kind}: {visible(judgement.summary)}"
+    untold = apart and each.unit is not None and each.unit not in judgement.summary
+    whose = f" of {visible(each.unit or '')}" if untold else ""
+    yield f"{number}. {each.kind}{whose}: {visible(judgement.summary)}"
     if number == 1:
         marked = [line for line in table(judgement) if line.startswith("✗")] or table(judgement)
         yield from (f"   {line}" for line in marked[:3])

@@ -21,15 +21,17 @@ from pytest_dflash.witness.chain import Chain
 
 LOOK = {
     "drift": "systemctl cat {unit}; systemctl show {unit} -p ExecStart,NeedDaemonReload",
+    "left behind": "systemctl cat {unit}",
     "crash": "journalctl -u {unit} -n 200 --no-pager",
     "not serving": "journalctl -u {unit} -n 100 --no-pager",
     "driver": "nvidia-smi; journalctl -k -b -g 'NVRM|Xid' --no-pager",
     "gpu": "nvidia-smi -q; journalctl -k -b -g 'NVRM|Xid' --no-pager",
     "disk": "df -h; df -i",
     "memory": "free -h; journalctl -k -b -g 'oom|Killed' --no-pager",
-    "left behind": "systemctl cat {unit}",
 }
-"""What to type on the host to see a cause with one's own eyes."""
+"""What to type on the host to see a cause with one's own eyes; likeliest first."""
+OF_THE_HOST = frozenset({"driver", "gpu", "disk", "memory"})
+"""What is wrong with the machine, whichever of its units is asked about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +40,13 @@ class Suspicion:
 
     Attributes:
         kind: In one or two words. look: What shows it, typed on the host.
+        unit: Whose fault it is; None for that of the machine.
     """
 
     kind: str
     judgement: Judgement
     look: str
+    unit: str | None = None
 
 
 def suspicions(unit: str, facts: Facts, settled: Settled, chain: Chain) -> list[Suspicion]:
@@ -53,8 +57,25 @@ def suspicions(unit: str, facts: Facts, settled: Settled, chain: Chain) -> list[
             bad = judgement.outcome is Outcome.FAIL
             if bad or (silence_counts and judgement.outcome is Outcome.UNPROVEN):
                 subject = (kind, judgement.remedy or judgement.summary)
-                found.setdefault(subject, Suspicion(kind, judgement, LOOK[kind].format(unit=unit)))
+                found.setdefault(subject, _suspicion(kind, judgement, unit))
     return list(found.values())
+
+
+def _suspicion(kind: str, judgement: Judgement, unit: str) -> Suspicion:
+    whose = None if kind in OF_THE_HOST else unit
+    return Suspicion(kind, judgement, LOOK[kind].format(unit=unit), whose)
+
+
+def together(each: Sequence[tuple[bool, Sequence[Suspicion]]]) -> list[Suspicion]:
+    """The suspicions of several units, each with whether it serves: those that do not first, the machine's own last and once."""
+    kinds = list(LOOK)
+    found: dict[object, tuple[tuple[bool, bool, int], Suspicion]] = {}
+    for ready, suspected in each:
+        for one in suspected:
+            whole = one.unit is None
+            subject = (one.unit, one.kind, one.judgement.remedy or one.judgement.summary)
+            found.setdefault(subject, ((whole, ready and not whole, kinds.index(one.kind)), one))
+    return [one for _, one in sorted(found.values(), key=lambda pair: pair[0])]
 
 
 Asked = tuple[str, Callable[[], Sequence[Judgement]], bool]

@@ -67,3 +67,30 @@ def test_a_process_that_was_killed_is_told_as_a_crash(spoiled: Service, tmp_path
     code, out, _ = triage(spoiled, tmp_path)
     assert code == 1, out
     assert "crash: " in out or "not serving: " in out
+
+
+SECOND = """[Service]
+ExecStart=/usr/bin/env python3 -m sglang.launch_server --model-path /srv/none --port 30999
+"""
+
+
+@pytest.fixture
+def beside(mini_host: Service) -> Iterator[Service]:
+    """A host with a second unit of an engine, which somebody started and which died."""
+    sh = mini_host.machine.sh
+    sh(f"cat >/etc/systemd/system/second.service <<'E'\n{SECOND}E")
+    sh("systemctl daemon-reload; systemctl start second || true; sleep 1")
+    yield mini_host
+    sh("systemctl reset-failed second; rm /etc/systemd/system/second.service; systemctl daemon-reload")
+
+
+def test_of_two_units_each_is_told_and_the_dead_one_first(beside: Service, tmp_path: Path) -> None:
+    code, out, _ = triage(beside, tmp_path)
+    lines = out.strip().splitlines()
+    assert code == 1, out
+    # On two busy cores the time may be over after the first: then systemd's word is told.
+    assert any(line.startswith((f"{UNIT}: ready", f"{UNIT}: active by systemd")) for line in lines), out
+    assert any(line.startswith("second.service: ") for line in lines), out
+    assert "second.service" in next(line for line in lines if line.startswith("1. "))
+    assert "second" in lines[-1]
+    assert len(lines) <= 15
