@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from pytest_dflash import fixtures, levels, origins, selection
+from pytest_dflash import fixtures, levels, origins
 from pytest_dflash.engines.registry import dialects
 from pytest_dflash.errors import UsageError
 from pytest_dflash.facts import connection, inventory, target
@@ -36,6 +36,7 @@ from pytest_dflash.profile.loader import LoadedProfile
 from pytest_dflash.publishing import Publishing
 from pytest_dflash.reach import Reach
 from pytest_dflash.report import document, folder, samples
+from pytest_dflash.selection import Narrowing
 
 
 def activate(config: pytest.Config) -> None:
@@ -191,22 +192,12 @@ class Progress:
             self(line)
 
 
-class Worker:
+class Worker(Narrowing):
     """In an xdist worker: closes the hosts and hands what is known of them to the controller."""
 
     def __init__(self, config: pytest.Config, runs: dict[str, HostRun]) -> None:
         self.config = config
         self.runs = runs
-        self.narrowed = False
-
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """The controller collects nothing, so that it is told."""
-        self.narrowed = self.narrowed or bool(items)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Notices what was never collected; what -k and -m take out is told by `pytest_deselected`."""
-        self.narrowed = self.narrowed or bool(selection.left_out(items))
 
     def pytest_sessionfinish(self) -> None:
         """Closes and hands over."""

@@ -22,8 +22,8 @@ from pytest_dflash.facts.reading import Reading
 from pytest_dflash.fresh_loads import FreshLoads
 from pytest_dflash.host_run import RUNS, HostRun
 from pytest_dflash.lifecycle.changing import Budgets, Changed
-from pytest_dflash.lifecycle.controller import Restart
 from pytest_dflash.lifecycle.flagline import Changes
+from pytest_dflash.lifecycle.restart import Restart
 from pytest_dflash.load.long_prompts import LongPrompts
 from pytest_dflash.load.measuring import Loads
 from pytest_dflash.loading import loads_of, long_prompts_of

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dflash import __version__, selection, verdict, waivers
+from pytest_dflash import __version__, verdict, waivers
 from pytest_dflash.findings import Finding
 from pytest_dflash.levels import Allowed
 from pytest_dflash.report import document, terminal
 from pytest_dflash.report.folder import ReportFolder
+from pytest_dflash.selection import Narrowing
 
 if TYPE_CHECKING:
     from pytest_dflash.host_run import HostRun
@@ -35,7 +36,7 @@ UNREACHABLE = 11
 
 
 @dataclass(eq=False)  # pytest keeps plugins in sets
-class RunOutcome:
+class RunOutcome(Narrowing):
     """What came of a run.
 
     Attributes:
@@ -59,7 +60,6 @@ class RunOutcome:
     uncollected: bool = False
     stopped: str | None = None
     finished: bool = False
-    narrowed: bool = False
     verdict: verdict.Verdict = verdict.Verdict.UNDECIDED
     exit_code: int = 0
     unmet: list[str] = field(default_factory=list)
@@ -80,15 +80,6 @@ class RunOutcome:
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Remembers what stopped the run; xdist also calls it when -x or --maxfail do."""
         self.stopped = str(excinfo.value)
-
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Whatever deselected them: the run no longer judges the whole host."""
-        self.narrowed = self.narrowed or bool(items)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Notices what was never collected; what -k and -m take out is told by `pytest_deselected`."""
-        self.narrowed = self.narrowed or bool(selection.left_out(items))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

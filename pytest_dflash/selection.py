@@ -7,7 +7,7 @@ Law: reads the suites' own files; knows no option. Whatever selects less than a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,21 @@ import pytest
 from pytest_dflash import checks
 
 DECLARED = re.compile(r"^@(?:\w+\.)?check\(\s*[\"']([a-z_]+\.\w+)[\"']", re.MULTILINE)
+
+
+class Narrowing:
+    """A plugin that notices whether checks were left out."""
+
+    narrowed = False
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Whatever deselected them: the run no longer judges the whole host."""
+        self.narrowed = self.narrowed or bool(items)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Notices what was never collected; what -k and -m take out is told by `pytest_deselected`."""
+        self.narrowed = self.narrowed or bool(left_out(items))
 
 
 def left_out(items: Iterable[pytest.Item]) -> set[str]:

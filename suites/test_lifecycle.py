@@ -10,7 +10,7 @@ from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.findings import Judgement
 from pytest_dflash.host_run import HostRun
 from pytest_dflash.lifecycle.changing import Budgets
-from pytest_dflash.lifecycle.controller import Restart
+from pytest_dflash.lifecycle.restart import Restart
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.rules import lifecycle
 from pytest_dflash.witness import drift

@@ -12,8 +12,9 @@ from typing import Any
 
 from pytest_dflash.errors import NotPutBack
 from pytest_dflash.findings import Judgement
-from pytest_dflash.lifecycle.controller import Controller, Restart
+from pytest_dflash.lifecycle.controller import Controller
 from pytest_dflash.lifecycle.flagline import Change, Changes
+from pytest_dflash.lifecycle.restart import Restart
 from pytest_dflash.profile.schema import Tree
 
 PLAIN = "none"

@@ -23,8 +23,8 @@ from pytest_dflash.lifecycle.fingerprint import rebooted
 from pytest_dflash.lifecycle.flagline import Changes, loaded_command, rewritten
 from pytest_dflash.lifecycle.hold import STOP_S, Hold, said
 from pytest_dflash.lifecycle.patience import patient
-from pytest_dflash.lifecycle.phase import Phase
 from pytest_dflash.lifecycle.readiness import Settled
+from pytest_dflash.lifecycle.restart import Restart
 
 STEPS = (
     "lock",
@@ -44,31 +44,6 @@ WATCH_S = 5.0
 """How often it is looked whether a process is still there."""
 RECONNECT_S, PAUSE_S = 60.0, 1.0
 """How long a lost host is looked for before the put-back is left to its lease, and how often."""
-
-
-@dataclass(frozen=True, slots=True)
-class Restart:
-    """One restart that was made.
-
-    Attributes:
-        before, after: The invocations; a restart that was one has changed it.
-        at_s: When it was asked for, seconds since the host's boot.
-        settled: How the unit stood in the end.
-        took_s: From asking until it stood, confirmed by a completion where one may be asked for.
-        noticed_s: From asking until it was seen to stand; None where that was not measured.
-    """
-
-    before: str
-    after: str
-    at_s: float
-    settled: Settled
-    took_s: float
-    noticed_s: float | None = None
-
-    @property
-    def ready(self) -> bool:
-        """Whether the fresh process serves."""
-        return self.settled.phase is Phase.READY
 
 
 @dataclass

@@ -13,11 +13,12 @@ from pytest_dflash.facts.identity import Identity, movement
 from pytest_dflash.facts.journal import Journal
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.facts.systemd import UnitFiles
-from pytest_dflash.findings import Evidence, Judgement, Outcome, failed, not_applicable, passed, unproven
+from pytest_dflash.findings import Evidence, Judgement, Outcome, failed, passed, unproven
 from pytest_dflash.lifecycle import dropin
 from pytest_dflash.lifecycle.changing import Changed
-from pytest_dflash.lifecycle.controller import Restart
 from pytest_dflash.lifecycle.phase import Phase
+from pytest_dflash.lifecycle.restart import Restart
+from pytest_dflash.rules import tree_budget
 
 
 def nothing_left_behind(files: Reading[UnitFiles], claim: Reading[Claim], unit: str) -> Judgement:
@@ -160,14 +161,9 @@ def stays_up(before: Reading[Identity], after: Reading[Identity], seconds: float
 def budget_in_force(cell: str | None, changed: Changed | None) -> Judgement:
     """The cell's flags reach the engine, in the process that was started for it."""
     if cell is None or changed is None:
-        return not_applicable("the profile names no budgets ([tree] budgets)")
-    if not changed.restart.ready:
-        return failed(
-            f"the engine does not get ready with budget {cell}: {changed.restart.settled.why}",
-            expected=cell,
-            observed=str(changed.restart.settled.phase),
-            remedy="leave this budget out, or see the journal for what the engine says of it",
-        )
+        return tree_budget.nothing()
+    if unstarted := tree_budget.never_ready(cell, changed):
+        return unstarted
     worst = _worst(changed.proofs)
     took = {"ready_s": round(changed.restart.took_s, 2)}
     if worst is None:

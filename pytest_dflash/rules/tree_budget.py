@@ -11,12 +11,10 @@ from pytest_dflash.findings import Judgement, Outcome, failed, not_applicable, u
 from pytest_dflash.levels import MEANING, Allowed
 from pytest_dflash.lifecycle.changing import Changed
 
-NO_BUDGETS = "the profile names no budgets ([tree] budgets)"
-
 
 def nothing() -> Judgement:
     """No budget is named."""
-    return not_applicable(NO_BUDGETS)
+    return not_applicable("the profile names no budgets ([tree] budgets)")
 
 
 def untold(allowed: Allowed) -> Judgement | None:
@@ -29,8 +27,8 @@ def untold(allowed: Allowed) -> Judgement | None:
     return None
 
 
-def unready(cell: str, changed: Changed) -> Judgement | None:
-    """Why this cell cannot be judged: the engine does not start with it, or does not run with it."""
+def never_ready(cell: str, changed: Changed) -> Judgement | None:
+    """The engine does not start with a cell's flags; None where it does."""
     if not changed.restart.ready:
         return failed(
             f"the engine does not get ready with budget {cell}: {changed.restart.settled.why}",
@@ -38,6 +36,13 @@ def unready(cell: str, changed: Changed) -> Judgement | None:
             observed=str(changed.restart.settled.phase),
             remedy="leave this budget out, or see the journal for what the engine says of it",
         )
+    return None
+
+
+def unready(cell: str, changed: Changed) -> Judgement | None:
+    """Why this cell cannot be judged: the engine does not start with it, or does not run with it."""
+    if unstarted := never_ready(cell, changed):
+        return unstarted
     wrong = [each for each in changed.proofs if each.outcome is Outcome.FAIL]
     if wrong:
         return unproven(

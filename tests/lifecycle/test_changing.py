@@ -8,9 +8,10 @@ from pytest_dflash.engines.registry import dialect
 from pytest_dflash.errors import NotPutBack
 from pytest_dflash.findings import passed
 from pytest_dflash.lifecycle.changing import Budgets, Changing, cells, flags_of
-from pytest_dflash.lifecycle.controller import Controller, Restart
+from pytest_dflash.lifecycle.controller import Controller
 from pytest_dflash.lifecycle.phase import Observation, Phase
 from pytest_dflash.lifecycle.readiness import Settled
+from pytest_dflash.lifecycle.restart import Restart
 from pytest_dflash.profile.schema import Tree
 
 SGLANG = dialect("sglang")

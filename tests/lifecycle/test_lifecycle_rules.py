@@ -12,9 +12,9 @@ from pytest_dflash.facts.reading import Absent, Silent, Value
 from pytest_dflash.facts.systemd import DiskFile, UnitFiles
 from pytest_dflash.findings import Judgement, Outcome, failed, passed, unproven
 from pytest_dflash.lifecycle.changing import Changed
-from pytest_dflash.lifecycle.controller import Restart
 from pytest_dflash.lifecycle.phase import Observation, Phase
 from pytest_dflash.lifecycle.readiness import Settled
+from pytest_dflash.lifecycle.restart import Restart
 from pytest_dflash.rules import lifecycle
 
 SGLANG = dialect("sglang")

@@ -15,7 +15,6 @@ from typing import Any
 from . import log
 
 HERE = Path(__file__).parent
-SPEAKERS = "@.#^"
 
 
 def rank(fields: Mapping[str, Any]) -> str:
