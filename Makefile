@@ -58,8 +58,9 @@ bundle: venv ## one tar of wheels in dist/, for sites without a package index
 docs: venv ## the documentation site, into site/: strict, links checked
 	setup/docs.sh
 
-engines: venv ## a real SGLang and a real vLLM on the CPU, into the cache (3.5 GB, four minutes)
+engines: venv ## a real SGLang, vLLM and llama.cpp on the CPU, into the cache (3.7 GB, four minutes)
 	tests/realhost/engines/make.sh
+	tests/realhost/engines/llamacpp/make.sh
 
 browser: venv ## report.html in a real Chromium (apt: chromium chromium-driver)
 	DFLASH_BROWSER=required $(PYTEST) -q -m browser

@@ -79,13 +79,20 @@ def mini_host(real_host_tools: None) -> Iterator[services.Service]:
         yield service
 
 
+def _made(name: str) -> None:
+    """Skips where `make engines` has not made this folder of the cache."""
+    folder = cache() / name
+    _enabled(
+        None
+        if (folder / "stamp").exists()
+        else f"{folder} holds nothing that serves: run `make engines` (3.7 GB, 4 minutes)"
+    )
+
+
 @pytest.fixture(scope="module")  # its idle scheduler spins: it must not run beside the next module's host
 def sglang_host(real_host_tools: None) -> Iterator[services.Service]:
     """A real host with a real SGLang on the CPU, serving."""
-    stamp = cache() / "engines" / "stamp"
-    _enabled(
-        None if stamp.exists() else f"{stamp.parent} holds no engines: run `make engines` (3.5 GB, 4 minutes)"
-    )
+    _made("engines")
     with services.sglang() as service:
         yield service
 
@@ -93,10 +100,7 @@ def sglang_host(real_host_tools: None) -> Iterator[services.Service]:
 @pytest.fixture(scope="session")  # it starts in half a minute, and idles quietly
 def vllm_machine(real_host_tools: None) -> Iterator[services.Service]:
     """A real host with a real vLLM on the CPU."""
-    stamp = cache() / "engines" / "stamp"
-    _enabled(
-        None if stamp.exists() else f"{stamp.parent} holds no engines: run `make engines` (3.5 GB, 4 minutes)"
-    )
+    _made("engines")
     with services.vllm() as service:
         yield service
 
@@ -106,3 +110,18 @@ def vllm_host(vllm_machine: services.Service) -> services.Service:
     """The same, serving: a module may leave it starting."""
     vllm_machine.wait()
     return vllm_machine
+
+
+@pytest.fixture(scope="session")
+def llamacpp_machine(real_host_tools: None) -> Iterator[services.Service]:
+    """A real host with a real llama.cpp on the CPU."""
+    _made("llamacpp")
+    with services.llamacpp() as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def llamacpp_host(llamacpp_machine: services.Service) -> services.Service:
+    """The same, serving: a module may leave it starting."""
+    llamacpp_machine.wait()
+    return llamacpp_machine

@@ -11,21 +11,7 @@ from tests.realhost.test_acceptance import finding, red
 from tests.realhost.vllm_runs import PROFILE, accepted
 
 BY = "by rescoring by input logprobs"
-LOADED = (
-    PROFILE
-    + """
-[tree]
-accept_length = { min = 1.2, max = 8.0 }
-[[throughput]]
-name = "two users"
-class = "prose"
-concurrency = 2
-prompt_tokens = 64
-output_tokens = 64
-min_output_tokens_per_s_total = 5
-time_budget_s = 30
-"""
-)
+LOADED = f"{PROFILE}[tree]\naccept_length = {{ min = 1.2, max = 8.0 }}\n"
 
 
 def judged(document: dict[str, Any], check: str) -> dict[str, Any]:
@@ -58,15 +44,4 @@ def test_under_load_only_what_this_build_does_wrong_is_red(vllm_document: dict[s
     Over 768 positions the target's first choice was said 591 times where 711 are expected (one sigma: 5); the same
     engine without speculation: 735 where 740 are. And the tiny model ends no JSON within the tokens that it is given.
     """
-    assert {each for each in red(vllm_document) if not each.startswith("throughput.")} == {
-        "tree.sampling",
-        "tree.grammar",
-    }
-
-
-def test_a_load_with_a_low_floor_is_never_failed_on_a_real_vllm(vllm_document: dict[str, Any]) -> None:
-    found = {f["check"]: f for f in vllm_document["findings"] if f["check"].startswith("throughput.")}
-    assert "fail" not in {each["outcome"] for each in found.values()}, (
-        found
-    )  # unproven: a machine too busy to measure
-    assert found["throughput.errors"]["outcome"] == "pass"
+    assert red(vllm_document) == {"tree.sampling", "tree.grammar"}
