@@ -14,6 +14,7 @@ from pytest_dflash.engines.dialect import Decode
 from pytest_dflash.engines.scoring import Drafting
 from pytest_dflash.errors import EndpointError
 from pytest_dflash.facts.journal import JOURNAL
+from pytest_dflash.facts.kernel import RECENT_KERNEL
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Json, Judgement
 from pytest_dflash.load.long_prompts import LongPrompts
@@ -38,6 +39,7 @@ def loads_of(run: HostRun) -> Loads:
         look=run.load_now,
         counters=lambda: counters(run),
         sample=lambda: run.collector.collect(SAMPLED, passive=False),
+        pulse=lambda: run.collector.collect((RECENT_KERNEL,), passive=False),
         identity=run.identity_now,
         run=uuid.uuid4().hex[:8],
         compared=run.allowed.permits("load") and run.allowed.permits("reconfigure"),

@@ -45,7 +45,7 @@ class Loads:
 
     Attributes:
         door: The service. look: how busy its engine is. counters: of its speculation.
-        sample: The host, a transcript of `sampling.SAMPLED`. identity: who serves.
+        sample: The host, a transcript of `sampling.SAMPLED`. pulse: of its kernel's newest lines alone. identity: who serves.
         run: Names this run in every prompt.
         compared: Whether other processes are measured too, so that loads without limits need bounds.
         passing: Takes a line that is worth showing for a moment. kept: takes each measurement.
@@ -59,6 +59,7 @@ class Loads:
     identity: Callable[[], Reading[Identity]]
     run: str
     compared: bool = False
+    pulse: Callable[[], Transcript] | None = None
     passing: Callable[[str], None] = _nobody
     kept: Callable[[Measurement], None] = _nobody
     _made: dict[str, Measurement | LoadBroken] = field(default_factory=dict)
@@ -119,7 +120,7 @@ class Loads:
 
     def _measure(self, load: Throughput, label: str = "", enough: Enough | None = None) -> Measurement:
         error, before, began = floors.error_of_each(self.profile), self.identity(), clock()
-        watch = Watch(self.look, self.sample, self.profile.traffic.abort_when_foreign)
+        watch = Watch(self.look, self.sample, self.profile.traffic.abort_when_foreign, self.pulse)
         counters: list[Reading[Drafting]] = [self.counters()]
         compared = self.compared or load.starts > 1
 

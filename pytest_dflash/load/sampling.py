@@ -48,12 +48,18 @@ class HostSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """The engine's requests at a moment, by its own account, and how many of them were ours."""
+    """The engine's requests at a moment, by its own account, and how many of them were ours.
+
+    Attributes:
+        ours: At most, in the two seconds before: the engine may still count one that has just ended.
+        now: In flight at that moment; nothing of ours that is over can lie in a queue.
+    """
 
     at_s: float
     running: int
     queued: int
     ours: int
+    now: int | None = None
 
     @property
     def foreign(self) -> int:
@@ -72,12 +78,16 @@ class Beside:
         samples: Looks at the host, in order. The first one is from before the first request.
         sights: Looks at the engine's requests, in order.
         foreign: The sights, two or more in a row, in which somebody else's requests were there.
+        queues: The sights at which the queue had grown twice in a row beyond what is ours.
+        heard: Xids of looks at the kernel's log alone.
         deaf: Why one of both could not be heard; empty where all could.
     """
 
     samples: tuple[HostSample, ...] = ()
     sights: tuple[Sight, ...] = ()
     foreign: tuple[Sight, ...] = ()
+    queues: tuple[Sight, ...] = ()
+    heard: tuple[Xid, ...] = ()
     deaf: tuple[str, ...] = ()
 
     @property
@@ -91,7 +101,8 @@ class Beside:
         if not self.samples:
             return ()
         known = {_key(xid) for xid in self.samples[0].xids}
-        fresh = {_key(xid): xid for sample in self.samples[1:] for xid in sample.xids}
+        later = (*(xid for sample in self.samples[1:] for xid in sample.xids), *self.heard)
+        fresh = {_key(xid): xid for xid in later}
         return tuple(xid for key, xid in fresh.items() if key not in known)
 
     @property
@@ -116,6 +127,20 @@ def sample_of(transcript: Transcript, *, at_s: float, cost_s: float, in_flight: 
 def in_a_row(sights: Sequence[Sight]) -> tuple[Sight, ...]:
     """The sights of foreign requests that another one follows: a single one may be an answer on its way to us."""
     return tuple(later for earlier, later in pairwise(sights) if earlier.foreign and later.foreign)
+
+
+def growing(sights: Sequence[Sight]) -> tuple[Sight, ...]:
+    """The sights at which the queue had grown at two looks in a row, and more was there than we had in flight.
+
+    Our own loop is bounded: what makes a queue grow on and on is somebody else's, or an engine that falls behind.
+    """
+    return tuple(
+        third
+        for first, second, third in zip(sights, sights[1:], sights[2:], strict=False)
+        if first.queued < second.queued < third.queued
+        and third.now is not None
+        and third.running + third.queued > third.now
+    )
 
 
 def _key(xid: Xid) -> tuple[int | None, str]:

@@ -15,14 +15,17 @@ from typing import Self
 
 from pytest_dflash.engines.dialect import Load
 from pytest_dflash.errors import DflashError
+from pytest_dflash.facts.kernel import RECENT_KERNEL, Xid, xids
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.facts.transcript import Transcript
 from pytest_dflash.load.phase import Progress
-from pytest_dflash.load.sampling import Beside, HostSample, Sight, in_a_row, sample_of
+from pytest_dflash.load.sampling import Beside, HostSample, Sight, growing, in_a_row, sample_of
 from pytest_dflash.load.transport import clock
 
 LOOK_S = 0.4
-"""Between two looks at the engine's requests: two of them, and the runner's own quarter of a second, are within 2 s."""
+"""Between two looks at the engine's requests: three of them, and the runner's own third of a second, are within 2 s."""
+PULSE_S = 0.5
+"""Between two looks at the kernel's log, where a load may be ended for an Xid: with a look at all else, within 2 s."""
 SAMPLE_S = 1.0
 REST = 4.0
 KEPT = 8
@@ -38,11 +41,14 @@ class Watch:
         look: The engine's requests.
         sample: A transcript of `sampling.SAMPLED`.
         aborts: Whether what is seen may end the load.
+        pulse: A transcript of `RECENT_KERNEL` alone, which costs little; asked where `aborts`.
     """
 
     look: Callable[[], Reading[Load]]
     sample: Callable[[], Transcript]
     aborts: bool
+    pulse: Callable[[], Transcript] | None = None
+    heard: list[Xid] = field(default_factory=list)
     samples: list[HostSample] = field(default_factory=list)
     sights: list[Sight] = field(default_factory=list)
     deaf: list[str] = field(default_factory=list)
@@ -76,6 +82,8 @@ class Watch:
         beside = self.beside
         if beside.foreign:
             return f"requests that are not ours: {beside.foreign[0]}"
+        if beside.queues:
+            return f"the engine's queue grows, and our loop is bounded: {beside.queues[0]}"
         if errors:
             return f"the engine answered {errors} requests with an error of its own (5xx)"
         if beside.new_xids:
@@ -87,7 +95,12 @@ class Watch:
         """What was seen until now."""
         sights = tuple(self.sights)
         return Beside(
-            samples=tuple(self.samples), sights=sights, foreign=in_a_row(sights), deaf=tuple(self.deaf)
+            samples=tuple(self.samples),
+            sights=sights,
+            foreign=in_a_row(sights),
+            queues=growing(sights),
+            heard=tuple(self.heard),
+            deaf=tuple(self.deaf),
         )
 
     def _look_on(self) -> None:
@@ -97,19 +110,44 @@ class Watch:
             found = self.look()
             if isinstance(found, Value):
                 load = found.value
+                ours = tuple(self._ours)
                 self.sights.append(
-                    Sight(at_s=clock(), running=load.running, queued=load.queued, ours=max(self._ours))
+                    Sight(
+                        at_s=clock(),
+                        running=load.running,
+                        queued=load.queued,
+                        ours=max(ours),
+                        now=max(ours[-2:]),
+                    )
                 )
             else:
                 self._unheard(found.why if isinstance(found, Silent) else "the engine does not tell")
 
     def _sample_on(self) -> None:
-        pause = SAMPLE_S
-        while not self._over.wait(pause):
+        often = self.aborts and self.pulse is not None
+        due = clock() + SAMPLE_S
+        while not self._over.wait(PULSE_S if often else max(due - clock(), 0.0)):
+            if clock() < due:
+                if not self._listen():
+                    return
+                continue
             cost = self._sample()
             if cost is None:
                 return
-            pause = max(SAMPLE_S, REST * cost)
+            due = clock() + max(SAMPLE_S, REST * cost)
+
+    def _listen(self) -> bool:
+        """One look at the kernel's log; False where the host cannot be asked any more."""
+        if self.pulse is None:
+            return True
+        try:
+            told = self.pulse().reading(RECENT_KERNEL)
+        except DflashError as error:
+            self._unheard(str(error))
+            return False
+        found = xids(told.value.entries) if isinstance(told, Value) else ()
+        self.heard += [each for each in found if each not in self.heard]
+        return True
 
     def _sample(self) -> float | None:
         """One look; its cost, or None where the host cannot be asked any more."""

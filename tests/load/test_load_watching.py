@@ -12,7 +12,7 @@ from pytest_dflash.facts.kernel import RECENT_KERNEL, KernelJournal
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.facts.transcript import Transcript
 from pytest_dflash.load.phase import Progress
-from pytest_dflash.load.sampling import Beside, HostSample, Sight, in_a_row
+from pytest_dflash.load.sampling import Beside, HostSample, Sight, growing, in_a_row
 from pytest_dflash.load.watching import Watch
 
 SILENT: Silent = Silent("not asked")
@@ -97,6 +97,54 @@ def sight(running: int, ours: int) -> Sight:
 def test_a_single_sight_of_one_more_may_be_an_answer_on_its_way() -> None:
     assert in_a_row([sight(2, 1), sight(1, 1), sight(2, 1)]) == ()
     assert in_a_row([sight(2, 1), sight(3, 1)]) == (sight(3, 1),)
+
+
+def queue(*queued: int, running: int = 2, now: int | None = 4) -> list[Sight]:
+    return [Sight(at_s=0.0, running=running, queued=each, ours=64, now=now) for each in queued]
+
+
+def test_a_queue_that_grows_at_two_looks_beyond_what_is_in_flight_is_not_ours() -> None:
+    assert growing(queue(1, 2, 3)) == tuple(queue(3))
+    assert growing(queue(0, 1, 2)) == ()  # four in all, and four are ours
+    assert growing(queue(1, 3, 3)) == growing(queue(4, 3, 4)) == growing(queue(5, 6)) == ()
+    assert growing(queue(1, 2, 3, now=None)) == ()
+
+
+def test_a_growing_queue_is_a_reason_where_requests_of_ours_that_are_over_hide_those_of_others() -> None:
+    told = iter(range(1, 1000))
+    with Watch(lambda: Value(Load(1, next(told)), "x"), transcript, aborts=True) as watch:
+        for _ in range(3):
+            watch.reason(progress(64))
+        watch.reason(progress(1))
+        watch.reason(progress(1))
+        until(lambda: len(watch.sights) > 2)
+        reason = str(watch.reason(progress(1)))
+    assert reason.startswith("the engine's queue grows, and our loop is bounded: 1 running and 3 queued")
+
+
+def test_the_kernels_log_is_asked_more_often_than_all_else_where_an_xid_may_end_the_load() -> None:
+    told = [transcript()]
+
+    def all_else() -> Transcript:
+        time.sleep(0.3)  # so that its next turn is more than a second away
+        return transcript()
+
+    with Watch(lambda: SILENT, all_else, aborts=True, pulse=lambda: told[0]) as watch:
+        until(lambda: len(watch.samples) > 1)
+        told[0] = transcript(XID)
+        until(lambda: watch.reason(progress(1)))
+        samples = len(watch.samples)
+    assert samples == 2
+    assert len(watch.heard) == 1
+
+
+def test_a_pulse_that_is_lost_is_told() -> None:
+    def lost() -> Transcript:
+        raise HostUnreachable("the connection was lost")
+
+    with Watch(lambda: SILENT, transcript, aborts=True, pulse=lost) as watch:
+        until(lambda: watch.deaf)
+    assert watch.beside.deaf == ("the connection was lost",)
 
 
 def test_only_looks_with_our_own_requests_in_flight_are_of_a_loaded_host() -> None:

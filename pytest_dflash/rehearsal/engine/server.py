@@ -44,6 +44,7 @@ class Engine:
     ready: bool = False
     health_checks: int = 0
     completions: int = 0
+    asked: int = 0
     stopping: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -173,6 +174,10 @@ class Handler(BaseHTTPRequestHandler):
             return
         if mischief == "error":
             raise Refused("Internal server error", 500, "InternalServerError")
+        self.engine.asked += 1
+        each = self.engine.mischief.refuses_each
+        if each and self.engine.asked % each == 0:
+            raise Refused("The request queue is full.", 503, "ServiceUnavailableError")
         scheduler = self.engine.scheduler
         request = openai_requests.read(self._asked(), scheduler, chat=chat)
         if not request.stream:
