@@ -1,4 +1,4 @@
-"""The pages of the documentation that are generated: checks, keys of a profile, levels, and a sample report.
+"""The pages of the documentation that are generated: checks, options, keys of a profile, levels, and a sample report.
 
 Law: a hook of mkdocs; everything comes from the code that it tells of, so that a page cannot be out of date.
 """
@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from pytest_dflash import catalogue, levels
+from pytest_dflash import catalogue, levels, plugin
 from pytest_dflash.findings import AREAS
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.report.page import render
@@ -27,6 +28,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "checks.md": checks(),
         "profile-reference.md": profile(),
         "levels.md": allowed(),
+        "options.md": options(),
         "sample-report.html": sample(),
     }
     for name, text in pages.items():
@@ -50,6 +52,25 @@ def checks() -> str:
                 "* Faults that it must notice: " + ", ".join(f"`{fault.name}`" for fault in entry.faults)
             )
         lines.append("")
+    return "\n".join(lines)
+
+
+def options() -> str:
+    """Every option, as `pytest --help` tells it."""
+    parser = pytest.Parser(_ispytest=True)
+    plugin.pytest_addoption(parser)
+    lines = [
+        "# All options",
+        "",
+        "`pytest --help` prints the same; pytest's and testinfra's own hold beside them.",
+        "",
+    ]
+    for option in parser.getgroup("dflash").options:
+        told = option.attrs()
+        value = f" {told['metavar']}" if told.get("metavar") else ""
+        often = " Repeatable." if told.get("action") == "append" and "repeatable" not in told["help"] else ""
+        said = " ".join(str(told["help"]).split())
+        lines += [f"### {option.names()[0]}", "", f"`{option.names()[0]}{value}`: {said}.{often}", ""]
     return "\n".join(lines)
 
 
