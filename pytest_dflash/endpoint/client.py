@@ -23,6 +23,7 @@ from pytest_dflash.endpoint.deadline import Deadline
 from pytest_dflash.endpoint.door import Door
 from pytest_dflash.endpoint.protocol import Generation, parsed, read_stream, read_whole
 from pytest_dflash.endpoint.trouble import EndpointTrouble, Kind, of_status
+from pytest_dflash.engines.shapes import listed, table, text
 
 # openai brings its HTTP library along: httpx, and from version 3 on httpx2. Both have the names used here.
 httpx = import_module(DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])
@@ -114,31 +115,12 @@ class Client:
         Raises:
             EndpointTrouble: No answer came within the deadline, it was a redirect, or it was too large.
         """
-        asked, started = f"GET {self.address}{path}", time.monotonic()
-        with self._typed(asked), self._http.stream("GET", f"{self.address}{path}") as response:
-            if of_status(response.status_code) is Kind.REDIRECT:
-                raise EndpointTrouble(
-                    Kind.REDIRECT, said(asked, response.status_code, None), response.status_code
-                )
-            pieces = self._pieces(asked, response.iter_bytes, started, most=MAX_PASSIVE_BYTES)
-            body = b"".join(piece for _, piece in pieces)
-            text = body.decode("utf-8", "replace")
-            return Answer(
-                path=path,
-                status=response.status_code,
-                text=text,
-                json=parsed(text),
-                headers={name.lower(): value for name, value in response.headers.items()},
-                elapsed_s=time.monotonic() - started,
-            )
+        return self._answer("GET", path, self.deadline_s, MAX_PASSIVE_BYTES)
 
     def models(self) -> tuple[str, ...]:
         """The ids of the models that the service lists."""
-        document = self.get("/v1/models").document()
-        listed = document.get("data") if isinstance(document, dict) else None
-        models = listed if isinstance(listed, list) else []
-        ids = [model.get("id") for model in models if isinstance(model, dict)]
-        return tuple(name for name in ids if isinstance(name, str))
+        models = listed(table(self.get("/v1/models").document()).get("data"))
+        return tuple(name for model in models if (name := text(table(model).get("id"))))
 
     def door(self) -> Door:
         """The way in for whoever asks the same service by other means: the load's own transport.
@@ -158,21 +140,23 @@ class Client:
         Raises:
             EndpointTrouble: The service did not accept the request, or gave no whole answer within the deadline.
         """
-        within = deadline_s or self.deadline_s
-        asked, started = f"POST {self.address}{path}", time.monotonic()
-        waits = Timeout(within, connect=min(CONNECT_S, within))
-        with (
-            self._typed(asked, within),
-            self._http.stream("POST", f"{self.address}{path}", json=body, timeout=waits) as response,
-        ):
-            pieces = self._pieces(asked, response.iter_bytes, started, within)
-            text = b"".join(piece for _, piece in pieces).decode("utf-8", "replace")
+        return self._answer("POST", path, deadline_s or self.deadline_s, MAX_BYTES, json=body)
+
+    def _answer(self, method: str, path: str, within: float, most: int, **body: Any) -> Answer:
+        url, started = f"{self.address}{path}", time.monotonic()
+        asked, waits = f"{method} {url}", Timeout(within, connect=min(CONNECT_S, within))
+        with self._typed(asked, within), self._http.stream(method, url, timeout=waits, **body) as response:
+            status: int = response.status_code
+            if of_status(status) is Kind.REDIRECT:
+                raise EndpointTrouble(Kind.REDIRECT, said(asked, status, None), status)
+            pieces = self._pieces(asked, response.iter_bytes, started, within, most)
+            came = b"".join(piece for _, piece in pieces).decode("utf-8", "replace")
             return Answer(
                 path=path,
-                status=response.status_code,
-                text=text,
-                json=parsed(text),
-                headers={},
+                status=status,
+                text=came,
+                json=parsed(came),
+                headers={name.lower(): value for name, value in response.headers.items()},
                 elapsed_s=time.monotonic() - started,
             )
 
@@ -262,8 +246,8 @@ class Client:
         message = said(asked, response.status_code, parsed(body.decode("utf-8", "replace")))
         raise EndpointTrouble(kind, self._without_key(message), response.status_code)
 
-    def _without_key(self, text: str) -> str:
-        return text.replace(self._key, HIDDEN) if self._key else text
+    def _without_key(self, message: str) -> str:
+        return message.replace(self._key, HIDDEN) if self._key else message
 
     def _pieces(
         self,

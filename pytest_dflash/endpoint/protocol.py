@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from pytest_dflash.endpoint.events import Event, EventParser
+from pytest_dflash.engines.shapes import count, listed, table, text
 
 DONE = "[DONE]"
 CLIP = 200
@@ -106,25 +107,25 @@ class Reception:
         """Takes one chunk, or a whole answer."""
         error = complaint_of(document) or ("an error event without a message" if is_error else None)
         self._error = self._error or error
-        self._model = _text(document.get("model")) or self._model
+        self._model = text(document.get("model")) or self._model
         self._usage = _usage(document.get("usage")) or self._usage
-        for choice in _list(document.get("choices")):
+        for choice in listed(document.get("choices")):
             if isinstance(choice, dict) and choice.get("index", 0) in (0, None):
                 self._choice(choice, at_s)
 
     def _choice(self, choice: Mapping[str, Any], at_s: float) -> None:
-        said = _table(choice.get("delta")) or _table(choice.get("message"))
-        text = _text(said.get("content")) or _text(choice.get("text"))
-        reasoning = _text(said.get("reasoning_content")) or _text(said.get("reasoning"))
-        self._text.append(text)
+        said = table(choice.get("delta")) or table(choice.get("message"))
+        answer = text(said.get("content")) or text(choice.get("text")) or ""
+        reasoning = text(said.get("reasoning_content")) or text(said.get("reasoning")) or ""
+        self._text.append(answer)
         self._reasoning.append(reasoning)
-        if text or reasoning:
+        if answer or reasoning:
             self._arrivals.append(at_s)
-            self._chars.append(len(text) + len(reasoning))
+            self._chars.append(len(answer) + len(reasoning))
         ids = choice.get("token_ids")
         if isinstance(ids, list):
-            self._token_ids = [*(self._token_ids or []), *(i for i in ids if _whole(i) is not None)]
-        self._finish_reason = _text(choice.get("finish_reason")) or self._finish_reason
+            self._token_ids = [*(self._token_ids or []), *(i for i in ids if count(i) is not None)]
+        self._finish_reason = text(choice.get("finish_reason")) or self._finish_reason
 
     def ended(self, at_s: float, *, streamed: bool) -> Generation:
         """The answer, now that nothing more comes."""
@@ -173,14 +174,14 @@ def complaint_of(document: Any) -> str | None:
     SGLang: `{"object": "error", "message": …}`; vLLM and llama.cpp: `{"error": {"message": …}}`; the web
     frameworks below them: `{"detail": …}`.
     """
-    table = _table(document)
-    error = table.get("error")
+    told = table(document)
+    error = told.get("error")
     if error:
-        message = _text(_table(error).get("message")) or _text(error) or json.dumps(error)[:CLIP]
-    elif table.get("object") == "error" or (table.get("message") and "choices" not in table):
-        message = _text(table.get("message")) or "an error without a message"
-    elif table.get("detail"):
-        message = _text(table["detail"]) or json.dumps(table["detail"])
+        message = text(table(error).get("message")) or text(error) or json.dumps(error)[:CLIP]
+    elif told.get("object") == "error" or (told.get("message") and "choices" not in told):
+        message = text(told.get("message")) or "an error without a message"
+    elif told.get("detail"):
+        message = text(told["detail"]) or json.dumps(told["detail"])
     else:
         return None
     return " ".join("".join(c if c.isprintable() else " " for c in message).split())[:CLIP]
@@ -214,25 +215,9 @@ def _parts(value: Any) -> Iterable[Any]:
 def _usage(value: Any) -> Usage | None:
     if not isinstance(value, dict):
         return None
-    details = _table(value.get("prompt_tokens_details"))
+    details = table(value.get("prompt_tokens_details"))
     return Usage(
-        _whole(value.get("prompt_tokens")),
-        _whole(value.get("completion_tokens")),
-        _whole(details.get("cached_tokens")),
+        count(value.get("prompt_tokens")),
+        count(value.get("completion_tokens")),
+        count(details.get("cached_tokens")),
     )
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _table(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
