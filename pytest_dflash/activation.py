@@ -249,7 +249,7 @@ def host_runs(
         reach = Reach(each, connection_options(option), tuple(option.dflash_fault))
         for path in paths:
             loaded = loader.load(path, host=each.name, expect=[*staged(option), *option.dflash_expect])
-            usable(loaded)
+            usable(loaded, allowed)
             label = each.name if len(paths) == 1 else f"{each.name}/{loaded.profile.service.unit}"
             if label in runs:
                 raise UsageError(
@@ -271,9 +271,14 @@ def staged(option: argparse.Namespace) -> list[str]:
     return [each for name in option.dflash_fault for each in named(name).expects]
 
 
-def usable(loaded: LoadedProfile) -> None:
+def usable(loaded: LoadedProfile, allowed: levels.Allowed) -> None:
     """Refuses a profile that this side cannot work with: an engine that nobody knows, a key that is not there."""
     profile = loaded.profile
+    if profile.service.user_manager and allowed.permits("restart"):
+        raise UsageError(
+            f"{loaded.path}: service.user_manager: units of a user's own manager are not restarted; "
+            "allow read, probe or load"
+        )
     if profile.service.engine not in dialects():
         raise UsageError(
             f"{loaded.path}: service.engine: {profile.service.engine!r} is not known; "

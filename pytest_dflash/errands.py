@@ -15,16 +15,16 @@ from pytest_dflash.rehearsal.faults import listing
 SUDOERS = """\
 # pytest-dflash: for /etc/sudoers.d/, mode 0440; try it with `visudo -cf FILE`. Put your login in place of `acceptance`.
 #
-# A run is one script, handed to `sudo -n /bin/sh -s` by standard input (option --sudo), so sudo cannot tell what a
+# A run is one script, handed to a /bin/sh of `sudo -n` by standard input (option --sudo), so sudo cannot tell what a
 # script does: who may read as root may also change as root. Keep the two apart by two logins, or take the first.
 
 # read, probe, load, without root: as the user that the service runs as (here: sglang; --sudo --sudo-user=sglang). It
 # sees the process's environment and sockets. Beside it: usermod -aG systemd-journal sglang
-acceptance ALL=(sglang) NOPASSWD: /bin/sh -s
+acceptance ALL=(sglang) NOPASSWD: /bin/sh
 
 # read, probe, load, all facts (also other users' processes, dmesg, root-only files): as root (--sudo)
 # restart, reconfigure: nothing less will do (systemctl restart, systemd-run, drop-ins under /run)
-acceptance ALL=(root) NOPASSWD: /bin/sh -s
+acceptance ALL=(root) NOPASSWD: /bin/sh
 """
 """What each level of `--dflash-allow` needs on a host whose login is not root."""
 

@@ -122,7 +122,12 @@ class HostRun:
     @cached_property
     def collector(self) -> Collector:
         """Asks the host."""
-        return Collector(self.reach.connection, self.profile.service.unit, self.redactor)
+        return Collector(
+            self.reach.connection,
+            self.profile.service.unit,
+            self.redactor,
+            owner=self.profile.service.user_manager or "",
+        )
 
     @property
     def settled(self) -> tuple[Facts, Settled]:
@@ -376,7 +381,7 @@ class HostRun:
 
     def redact(self, text: str) -> str:
         """The text without secrets."""
-        return self.redactor.mask(text)
+        return self.redactor.hide(text)
 
     @property
     def touched(self) -> bool:

@@ -30,6 +30,7 @@ class Collector:
         unit: The unit's full name.
         redactor: Learns the secrets that the host shows, and hides them.
         pause: Waits so many seconds between attempts.
+        owner: The user whose own manager has the unit; "" for the system's.
     """
 
     def __init__(
@@ -38,11 +39,13 @@ class Collector:
         unit: str,
         redactor: Redactor | None = None,
         pause: Callable[[float], None] = time.sleep,
+        owner: str = "",
     ) -> None:
         self.connection = connection
         self.unit = unit
         self.redactor = redactor or Redactor()
         self._pause = pause
+        self._owner = owner
 
     def collect(self, probes: Sequence[Probe[Any]], *, passive: bool = True) -> Transcript:
         """All answers in one round trip; a torn transcript is collected again, at most three times in all.
@@ -58,7 +61,7 @@ class Collector:
             HostUnreachable: No shell spoke at all.
             CommandTimeout: As above, within the deadline.
         """
-        script = transcript.compose(probes, self.unit, self.connection.root)
+        script = transcript.compose(probes, self.unit, self.connection.root, owner=self._owner)
         read = self._ask(script, probes, passive=passive)
         for _ in range(ATTEMPTS - 1):
             if not read.torn or read.cut:
@@ -69,7 +72,7 @@ class Collector:
 
     def identity(self) -> Reading[Identity]:
         """Who runs now; counts as no passive command, as it brackets measurements."""
-        script = transcript.compose((), self.unit, self.connection.root)
+        script = transcript.compose((), self.unit, self.connection.root, owner=self._owner)
         return self._ask(script, (), passive=False).identity
 
     def _ask(self, script: str, probes: Sequence[Probe[Any]], *, passive: bool = True) -> Transcript:

@@ -129,6 +129,13 @@ def read_lines(lines: Iterable[str]) -> tuple[list[Line], int]:
     return found, unread
 
 
+def _of_manager(pid: int | None, fields: Mapping[str, object], unit: str) -> bool:
+    """Whether a manager says it: the system's, or the one of a user. The unit's name is a field that nobody forges."""
+    if unit.startswith("user@") and "USER_INVOCATION_ID" in fields:
+        return True
+    return pid == 1 and "INVOCATION_ID" in fields
+
+
 def _read_line(raw: str) -> Line | None:
     try:
         fields = json.loads(raw)
@@ -148,7 +155,7 @@ def _read_line(raw: str) -> Line | None:
         pid=pid,
         priority=whole(get("PRIORITY", "")),
         message=_ANSI.sub("", message or "").rstrip("\r\n"),
-        from_manager=pid == 1 and "INVOCATION_ID" in fields,
+        from_manager=_of_manager(pid, fields, get("_SYSTEMD_UNIT", "")),
         cmdline=get("_CMDLINE", ""),
     )
     return Line(entry, fields, told=message is not None)
@@ -161,7 +168,7 @@ LONGEST = {"first": 1_000_000, "last": 20_000}
 where they hold a control character. What is longer is left out, and the journal says so. `cut` comes before awk: mawk
 takes half a minute to gather a line of 50 MB."""
 
-FIELDS = "MESSAGE,MESSAGE_ID,PRIORITY,_PID,_UID,_STREAM_ID,_LINE_BREAK,INVOCATION_ID,N_DROPPED"
+FIELDS = "MESSAGE,MESSAGE_ID,PRIORITY,_PID,_UID,_STREAM_ID,_LINE_BREAK,INVOCATION_ID,USER_INVOCATION_ID,_SYSTEMD_UNIT,N_DROPPED"
 
 ASK = r"""
 command -v journalctl >/dev/null || exit 127
@@ -178,10 +185,10 @@ _SCRIPT = rf"""{ASK}
 [ -n "$INVOCATION" ] || {{ echo none; exit; }}
 lines() {{
     ask -a --output-fields={FIELDS} "$@" "_SYSTEMD_INVOCATION_ID=$INVOCATION" \
-        + "INVOCATION_ID=$INVOCATION" + "OBJECT_SYSTEMD_INVOCATION_ID=$INVOCATION"
+        + "${{OF}}INVOCATION_ID=$INVOCATION" + "OBJECT_SYSTEMD_INVOCATION_ID=$INVOCATION"
 }}
 echo "invocation $INVOCATION"
-echo "start $(timeout 10 systemctl show --no-pager -p ExecMainStartTimestampMonotonic --value -- "$UNIT")"
+echo "start $(timeout 10 ${{SYSTEMCTL:-systemctl}} show --no-pager -p ExecMainStartTimestampMonotonic --value -- "$UNIT")"
 lines | cut -b 1-{LONGEST["first"] + 1} | awk '
     length($0) > {LONGEST["first"]} {{ print "long"; next }}
     {{ bytes += length($0) }}

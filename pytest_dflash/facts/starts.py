@@ -84,20 +84,20 @@ class Starts:
 
 
 _FIELDS = (
-    "MESSAGE,MESSAGE_ID,PRIORITY,_PID,_STREAM_ID,_LINE_BREAK,_CMDLINE,INVOCATION_ID,"
+    "MESSAGE,MESSAGE_ID,PRIORITY,_PID,_STREAM_ID,_LINE_BREAK,_CMDLINE,INVOCATION_ID,USER_INVOCATION_ID,_SYSTEMD_UNIT,"
     "EXIT_CODE,EXIT_STATUS,UNIT_RESULT,COMMAND,JOB_TYPE,JOB_RESULT"
 )
 
 _PREVIOUS_SCRIPT = rf"""{ASK}
-previous=$(ask --output-fields=INVOCATION_ID -r -n 2000 _PID=1 "UNIT=$UNIT" |
-    sed -n 's/.*"INVOCATION_ID":"\([0-9a-f]\{{32\}}\)".*/\1/p' | grep -v "^$INVOCATION\$" | head -n 1)
+previous=$(ask --output-fields="${{OF}}INVOCATION_ID" -r -n 2000 ${{MANAGER:-_PID=1}} "${{OF}}UNIT=$UNIT" |
+    sed -n 's/.*INVOCATION_ID":"\([0-9a-f]\{{32\}}\)".*/\1/p' | grep -v "^$INVOCATION\$" | head -n 1)
 if [ -z "$previous" ]; then
     echo none
     ask --output-fields=PRIORITY -n 1 _PID=1
 else
     echo "invocation $previous"
     echo manager
-    ask -a --output-fields={_FIELDS} -n 60 _PID=1 "INVOCATION_ID=$previous"
+    ask -a --output-fields={_FIELDS} -n 60 ${{MANAGER:-_PID=1}} "${{OF}}INVOCATION_ID=$previous"
     echo service
     ask -a --output-fields={_FIELDS} -n {LAST_LINES} "_SYSTEMD_INVOCATION_ID=$previous"
 fi
@@ -167,7 +167,7 @@ echo "now $now"
 echo oldest
 ask --output-fields=PRIORITY _PID=1 | head -n 1
 echo starts
-ask --output-fields=MESSAGE_ID,INVOCATION_ID --since="@$((now - {DAY_S}))" -n 2000 _PID=1 "UNIT=$UNIT" \
+ask --output-fields="MESSAGE_ID,${{OF}}INVOCATION_ID" --since="@$((now - {DAY_S}))" -n 2000 ${{MANAGER:-_PID=1}} "${{OF}}UNIT=$UNIT" \
     MESSAGE_ID={STARTED} MESSAGE_ID={FAILED_TO_START}
 echo end
 """
@@ -187,7 +187,8 @@ def _read_starts(reply: Reply) -> Reading[Starts]:
     for line in lines:
         if line.entry.realtime_us >= since_us:
             first.setdefault(
-                line.text("INVOCATION_ID") or str(line.entry.realtime_us), line.entry.realtime_us
+                line.text("INVOCATION_ID") or line.text("USER_INVOCATION_ID") or str(line.entry.realtime_us),
+                line.entry.realtime_us,
             )
     return Value(
         Starts(tuple(sorted(first.values())), now_us, oldest[0].entry.realtime_us <= since_us), "journal"

@@ -157,7 +157,7 @@ def _read_properties(reply: Reply) -> Reading[Unit]:
 
 UNIT_PROPERTIES: Probe[Unit] = Probe(
     "unit-properties",
-    f'timeout 10 systemctl show --no-pager -p {PROPERTIES} -- "$UNIT"\n',
+    f'timeout 10 ${{SYSTEMCTL:-systemctl}} show --no-pager -p {PROPERTIES} -- "$UNIT"\n',
     _read_properties,
 )
 """The loaded unit and its state. What the running process was started with is /proc's to tell."""
@@ -204,9 +204,9 @@ LOADED_COMMAND: Probe[LoadedCommand] = Probe(
     r"""
 label=$(printf %s "$UNIT" |
     sed 's/_/_5f/g; s/-/_2d/g; s/\./_2e/g; s/@/_40/g; s/:/_3a/g; s/\\/_5c/g; s/^[0-9]/_3&/')
-timeout 10 busctl --json=short get-property org.freedesktop.systemd1 "/org/freedesktop/systemd1/unit/$label" \
+timeout 10 ${BUSCTL:-busctl} --json=short get-property org.freedesktop.systemd1 "/org/freedesktop/systemd1/unit/$label" \
     org.freedesktop.systemd1.Service ExecStart Environment EnvironmentFiles || exit
-timeout 10 systemctl show --no-pager -p Environment || true
+timeout 10 ${SYSTEMCTL:-systemctl} show --no-pager -p Environment || true
 """,
     _read_loaded_command,
 )

@@ -32,14 +32,22 @@ SETUP = r"""
 unset LANGUAGE CDPATH SYSTEMD_COLORS SYSTEMD_LOG_LEVEL POSIXLY_CORRECT GREP_OPTIONS IFS
 LC_ALL=C.UTF-8 SYSTEMD_PAGER=cat PAGER=cat TZ=UTC0
 PATH="${PATH:-/usr/bin:/bin}:/usr/sbin:/sbin:/usr/local/cuda/bin"
-export LC_ALL SYSTEMD_PAGER PAGER TZ PATH R UNIT MAIN_PID CGROUP INVOCATION PIDS
+SYSTEMCTL=systemctl BUSCTL=busctl MANAGER=_PID=1 OF=
+if [ -n "$OWNER" ]; then
+  uid=$(id -u -- "$OWNER" 2>/dev/null) || uid=
+  XDG_RUNTIME_DIR=/run/user/$uid DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/$uid/bus as=
+  [ "$(id -u)" = "$uid" ] || as="setpriv --reuid=$uid --regid=$(id -g -- "$OWNER" 2>/dev/null) --init-groups "
+  SYSTEMCTL="${as}systemctl --user" BUSCTL="${as}busctl --user" MANAGER=_COMM=systemd OF=USER_
+  export XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS
+fi
+export LC_ALL SYSTEMD_PAGER PAGER TZ PATH R UNIT OWNER MAIN_PID CGROUP INVOCATION PIDS SYSTEMCTL BUSCTL MANAGER OF
 if base64 </dev/null >/dev/null 2>&1; then encoding=base64; encode() { base64; }
 else encoding=hex; encode() { od -An -v -tx1; }; fi
 limit=; timeout -k 2 9 true 2>/dev/null && limit='timeout -k 2 @DEADLINE@'
 
 who() {
   boot=; read -r boot <"$R/proc/sys/kernel/random/boot_id"; echo "BootID=$boot"
-  show=$($limit systemctl show -p InvocationID -p MainPID -p NRestarts -p ControlGroup -- "$UNIT") || return
+  show=$($limit $SYSTEMCTL show -p InvocationID -p MainPID -p NRestarts -p ControlGroup -- "$UNIT") || return
   printf '%s\n' "$show"
   pid=$(printf '%s\n' "$show" | sed -n 's/^MainPID=//p')
   case $pid in ''|0|*[!0-9]*) return 0;; esac
@@ -148,7 +156,11 @@ class Transcript:
 
 
 def compose(
-    probes: Iterable[Probe[Any]], unit: str, root: str = "", deadline_s: int = PROBE_DEADLINE_S
+    probes: Iterable[Probe[Any]],
+    unit: str,
+    root: str = "",
+    deadline_s: int = PROBE_DEADLINE_S,
+    owner: str = "",
 ) -> str:
     """The script that asks everything once.
 
@@ -157,6 +169,7 @@ def compose(
         unit: The unit's full name.
         root: Prefix of /proc, /sys, /etc, /dev; empty on a real host.
         deadline_s: Seconds for each probe, kept by the host's own `timeout` where it has one.
+        owner: The user whose own manager has the unit; "" for the system's.
     """
     questions = "\n".join(f"ask {shlex.quote(probe.name)} {shlex.quote(probe.script)}" for probe in probes)
     body = (
@@ -165,7 +178,7 @@ def compose(
         .replace("@DEADLINE@", str(deadline_s))
         .replace("@LARGEST@", str(LARGEST))
     )
-    return f"R={shlex.quote(root)} UNIT={shlex.quote(unit)}\n{body}"
+    return f"R={shlex.quote(root)} UNIT={shlex.quote(unit)} OWNER={shlex.quote(owner)}\n{body}"
 
 
 def read(

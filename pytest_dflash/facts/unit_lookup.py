@@ -34,9 +34,9 @@ emit() {
 }
 lines() { sed 's| /|\
 /|g'; }
-dirs=$(timeout 10 systemctl show --no-pager -p UnitPath --value | lines)
+dirs=$(timeout 10 ${SYSTEMCTL:-systemctl} show --no-pager -p UnitPath --value | lines)
 [ -n "$dirs" ] || dirs=$(echo "@DEFAULT@" | lines)
-known=$(timeout 10 systemctl show --no-pager -p Names,FragmentPath,EnvironmentFiles -- "$UNIT")
+known=$(timeout 10 ${SYSTEMCTL:-systemctl} show --no-pager -p Names,FragmentPath,EnvironmentFiles -- "$UNIT")
 tell() {
     # shellcheck disable=SC2015  # no answer is an answer
     [ -r "$2" ] && read -r said <"$2" && printf 'specifier\t%s\t%s\n' "$1" "$said" || :
@@ -45,6 +45,11 @@ tell H "$R/proc/sys/kernel/hostname"
 tell v "$R/proc/sys/kernel/osrelease"
 tell b "$R/proc/sys/kernel/random/boot_id"
 tell m "$R/etc/machine-id"
+if [ -n "$OWNER" ]; then
+    home=$(getent passwd "$OWNER" | cut -d: -f6)
+    printf 'specifier\t%s\t%s\n' u "$OWNER" U "$(id -u -- "$OWNER")" h "$home" t "$XDG_RUNTIME_DIR" \
+        C "$home/.cache" E "$home/.config" S "$home/.config" L "$home/.config/log"
+fi
 names=$(printf '%s\n' "$known" | sed -n 's/^Names=//p')
 fragment=$(printf '%s\n' "$known" | sed -n 's/^FragmentPath=//p')
 [ -n "$names" ] || names=$UNIT
@@ -68,6 +73,7 @@ case $UNIT in *@*) template="${UNIT%%@*}@.${UNIT##*.}" ;; esac
 
 newline='
 '
+one=$(printf '\001')
 files=
 plain_ifs=$IFS
 find_fragment() {
@@ -107,11 +113,10 @@ named=$(
         if [ -f "$file" ]; then
             sed -n 's/^[[:space:]]*EnvironmentFile[[:space:]]*=[[:space:]]*-\{0,1\}//p' "$file"
         fi
-    done
+    done | sed "s/%%/$one/g; /%/d; s/$one/%/g"
     printf '%s\n' "$known" | sed -n 's/^EnvironmentFiles=\(.*\) (ignore_errors=[a-z]*)$/\1/p'
 )
 for pattern in $(printf '%s\n' "$named" | sort -u); do
-    case $pattern in *%*) continue ;; esac
     # shellcheck disable=SC2086  # EnvironmentFile= may be a pattern
     for file in $pattern; do
         if [ -e "$file" ]; then emit environment "$file"; continue; fi

@@ -30,6 +30,7 @@ from pytest_dflash.profile.terms import (
     TextClass,
     UnitName,
     Url,
+    UserName,
     VariableName,
     VariableValue,
     Via,
@@ -45,10 +46,15 @@ class Table(BaseModel):
 
 
 class Service(Table):
-    """Which unit is judged. `engine` names the dialect."""
+    """Which unit is judged. `engine` names the dialect.
+
+    Attributes:
+        user_manager: The user whose own manager has the unit (`systemctl --user`). None: the system's.
+    """
 
     unit: UnitName
     engine: PlainName
+    user_manager: UserName | None = None
     served_model: Said | None = None
     ready_timeout_s: Positive = 900
 

@@ -25,6 +25,7 @@ RELEASE = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}")
 PACKAGE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 CAPABILITY = re.compile(r"[0-9]+\.[0-9]+")
 PLAIN_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+USER = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 
 
 def _shaped(shape: re.Pattern[str], allowed: str) -> AfterValidator:
@@ -143,6 +144,7 @@ FlagName = Annotated[
 ]
 FlagValue = Annotated[Any, PlainValidator(_flag_value)]
 """What a flag is expected to be. True: a bare switch, present; False: absent or off."""
+UserName = Annotated[str, _shaped(USER, 'the name of a user of the host, such as "sglang"')]
 VariableName = Annotated[str, _shaped(VARIABLE, 'the name of a variable, such as "NCCL_P2P_LEVEL"')]
 VariableValue = Annotated[Any, PlainValidator(_variable_value)]
 """What a variable is expected to be. False: absent."""

@@ -121,6 +121,17 @@ def test_environment_files_of_disk_and_manager_are_read(tools: Path, tmp_path: P
     assert found.unreadable == ()
 
 
+def test_a_percent_sign_in_the_path_of_an_environment_file_is_no_specifier(
+    tools: Path, tmp_path: Path
+) -> None:
+    one = put(tmp_path / "100% ä/one.env", "A=1")
+    doubled = str(one).replace("%", "%%")
+    put(tmp_path / "etc/x.service", f"[Service]\nEnvironmentFile={doubled}\nEnvironmentFile=/etc/%i.env\n")
+    found = search(tools, tmp_path, "x.service", loaded=f"EnvironmentFiles={one} (ignore_errors=no)")
+    assert [(file.path, file.text) for file in found.environment_files] == [(str(one), "A=1")]
+    assert (found.missing, found.unreadable) == ((), ())
+
+
 def test_patterns_of_environment_files_are_expanded(tools: Path, tmp_path: Path) -> None:
     put(tmp_path / "env/b.env", "B=1")
     put(tmp_path / "env/a.env", "A=1")

@@ -30,6 +30,8 @@ OPEN = ("/health", "/ready", "/metrics")  # answered without a key, as SGLang do
 DEPRECATED = {"/get_server_info": "/server_info", "/get_model_info": "/model_info"}
 HANG_S = 3600.0
 DIED = 1
+HANDED_OVER = 3
+"""The first descriptor of a socket that systemd hands over."""
 BUFFER = 4096
 """Bytes that a proxy which buffers waits for."""
 
@@ -327,6 +329,12 @@ class Server(ThreadingHTTPServer):
 
     def server_bind(self) -> None:
         """Binds without asking a name server for this machine's name, as the base class would."""
+        if os.environ.get("LISTEN_PID") == str(os.getpid()):  # sd_listen_fds(3): systemd has bound it
+            self.socket.close()
+            self.socket = socket.socket(fileno=HANDED_OVER)
+            self.server_address = self.socket.getsockname()[:2]
+            self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
+            return
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
