@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 METRICS = "/metrics"
+_POSITION = re.compile(r'position="(\d{1,6})"')
 
 Samples = Mapping[str, Sequence[tuple[str, float]]]
 """Labels as they stand, and value, by the counter's name: without the engine's prefix and `_total`."""
@@ -35,3 +36,12 @@ def samples(text: str, engine: str) -> Samples:
 def total(of: Sequence[tuple[str, float]]) -> float:
     """The sum over all labels."""
     return sum(number for _, number in of)
+
+
+def by_position(of: Sequence[tuple[str, float]]) -> dict[int, float]:
+    """The sums by the label `position`: of a draft, the first one 0."""
+    found: dict[int, float] = {}
+    for labels, number in of:
+        if at := _POSITION.search(labels):
+            found[int(at[1])] = found.get(int(at[1]), 0.0) + number
+    return found

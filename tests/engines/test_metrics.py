@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dflash.engines.metrics import samples, total
+from pytest_dflash.engines.metrics import by_position, samples, total
 
 TEXT = """# HELP its:steps_total Steps.
 # TYPE its:steps_total counter
@@ -22,6 +22,16 @@ def test_the_samples_of_one_engine_are_read_by_name() -> None:
     found = samples(TEXT, "its")
     assert found == {"steps": [('rank="0"', 3.0), ('rank="1"', 4.5)], "running": [("", 2.0)]}
     assert total(found["steps"]) == 7.5
+
+
+def test_accepted_tokens_are_summed_by_their_position_in_a_draft() -> None:
+    told = [
+        ('engine="0",position="0"', 5.0),
+        ('engine="1",position="0"', 2.0),
+        ('position="1"', 1.0),
+        ("", 9.0),
+    ]
+    assert by_position(told) == {0: 7.0, 1: 1.0}
 
 
 @given(st.text())

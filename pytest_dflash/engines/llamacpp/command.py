@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 
-from pytest_dflash.engines.command_line import Command, commands
 from pytest_dflash.engines.dialect import Settings
+from pytest_dflash.engines.launch import Launch, launch
 from pytest_dflash.engines.literals import plain
 from pytest_dflash.engines.words import typed
 from pytest_dflash.findings import Json
@@ -34,7 +33,6 @@ NEWEST = {
     "td": "spec-draft-threads", "threads-draft": "spec-draft-threads",
 }  # fmt: skip
 """Other spellings. `--draft-max` and its like were renamed in 2026; builds since then refuse them by name."""
-_PYTHON = re.compile(r"python[\d.]*")
 _OFF = re.compile(r"--no-(.+)")
 TOGGLES = frozenset(
     {
@@ -59,23 +57,17 @@ def named(flag: str) -> str:
     return NEWEST.get(name, name)
 
 
-def server(argv: Sequence[str]) -> tuple[Command, tuple[str, ...]] | None:
-    """The command that starts the server, and its words; None when none does."""
-    for command in commands(argv):
-        words = command.argv
-        if _PYTHON.fullmatch(PurePosixPath(words[0]).name):  # a script of that name: servers in wheels
-            words = words[1:]
-        if words and PurePosixPath(words[0]).name == SERVER:
-            return command, words[1:]
-    return None
+def entry(argv: Sequence[str]) -> Launch | None:
+    """The command that starts the server, with its words; None when none does. In wheels it is a script."""
+    return launch(argv, lambda program: program.words if program.base == SERVER else None)
 
 
 def settings(argv: Sequence[str]) -> Settings:
     """The settings of a command line; not complete where a shell expands variables in it, or it starts no server."""
-    found = server(argv)
+    found = entry(argv)
     if found is None:
         return Settings({}, "no llama-server in this command line", {}, complete=False)
-    command, words = found
+    words = found.words
     values: dict[str, Json] = {}
     spelled: dict[str, str] = {}
     for at, word in enumerate(words):
@@ -89,8 +81,7 @@ def settings(argv: Sequence[str]) -> Settings:
         spelled.pop(name, None)
         if word.lstrip("-") != name:
             spelled[name] = word.lstrip("-")
-    expanded = any("expands" in note for note in command.notes) and any("$" in w or "`" in w for w in words)
-    return Settings(values, "command line", spelled, complete=not expanded)
+    return Settings(values, "command line", spelled, complete=found.certain(words))
 
 
 def _is_flag(word: str) -> bool:

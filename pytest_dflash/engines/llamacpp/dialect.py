@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pytest_dflash.engines.dialect import Decode, Load, Route, Settings, Warning_
 from pytest_dflash.engines.llamacpp import command, counters, info, log_lines, routes
 from pytest_dflash.engines.llamacpp.scoring import LlamaCppScoring
+from pytest_dflash.engines.metrics import METRICS
 from pytest_dflash.facts.journal import Journal
 from pytest_dflash.facts.reading import Reading, Silent
 from pytest_dflash.findings import Json
@@ -33,7 +34,7 @@ class LlamaCpp:
 
     def runs(self, argv: Sequence[str]) -> bool:
         """Whether this command line starts the server, wrappers looked through."""
-        return command.server(argv) is not None
+        return command.entry(argv) is not None
 
     def setting(self, flag: str, version: str | None) -> str:  # noqa: ARG002 - the seam's
         """The newest spelling."""
@@ -115,17 +116,9 @@ class LlamaCpp:
         """Not known: a GGUF file has no config.json."""
         return Silent("the drafter is a GGUF file, which has no config.json")
 
-    def model_path(self, settings: Mapping[str, Json]) -> str | None:
-        """--model."""
-        return _text(settings.get("model"))
-
-    def draft_path(self, settings: Mapping[str, Json]) -> str | None:
-        """--spec-draft-model."""
-        return _text(settings.get("spec-draft-model"))
-
     def load_paths(self) -> Sequence[str]:
         """/metrics, and /slots where there are no counters."""
-        return (counters.METRICS, counters.SLOTS)
+        return (METRICS, counters.SLOTS)
 
     def load(self, path: str, text: str) -> Reading[Load]:
         """Running and waiting requests."""
@@ -149,7 +142,3 @@ def _plain(value: Json) -> object:
         return value if isinstance(value, bool) else float(str(value))
     except ValueError:
         return str(value)
-
-
-def _text(value: Json) -> str | None:
-    return value if isinstance(value, str) and value else None

@@ -6,7 +6,7 @@ Law: the document is given; nobody asks for it here. It tells names and slots, a
 from __future__ import annotations
 
 from pytest_dflash.engines.dialect import Settings
-from pytest_dflash.engines.shapes import count, table
+from pytest_dflash.engines.shapes import count, table, text
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Json
 
@@ -28,5 +28,4 @@ def settings(document: Json) -> Reading[Settings]:
 
 def version(document: Json) -> str | None:
     """`build_info`: the build's number and commit."""
-    found = table(document).get("build_info")
-    return found if isinstance(found, str) and found else None
+    return text(table(document).get("build_info"))

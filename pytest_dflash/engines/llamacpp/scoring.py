@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pytest_dflash.engines import shared_routes
 from pytest_dflash.engines.llamacpp import counters
 from pytest_dflash.engines.llamacpp.info import SLOT_CONTEXT
+from pytest_dflash.engines.metrics import METRICS
 from pytest_dflash.engines.scoring import Ask, Bounds, Drafting, Order, Scored, Spoken
 from pytest_dflash.engines.shapes import count, counts, table
 from pytest_dflash.facts.reading import Reading, Silent, Value
@@ -43,8 +45,7 @@ class LlamaCppScoring:
 
     def ids(self, document: Json) -> Reading[tuple[int, ...]]:
         """`tokens`."""
-        found = counts(table(document).get("tokens"))
-        return Value(found, "POST /tokenize") if found else Silent("it told no tokens", "POST /tokenize")
+        return shared_routes.token_ids(document)
 
     def generate(self, order: Order, model: str) -> Ask:  # noqa: ARG002 - as above
         """POST /completion. A prefill of one token takes nothing from a slot whose cache an answer was drafted into."""
@@ -95,7 +96,7 @@ class LlamaCppScoring:
 
     def counters_path(self) -> str:
         """/metrics."""
-        return counters.METRICS
+        return METRICS
 
     def counters(self, text: str) -> Reading[Drafting]:
         """Drafts, accepted tokens and their depths."""

@@ -7,15 +7,12 @@ generated tokens per verify step, the bonus token included, as everywhere here.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_dflash.engines.dialect import Load
-from pytest_dflash.engines.metrics import METRICS, samples, total
+from pytest_dflash.engines.metrics import METRICS, by_position, samples, total
 from pytest_dflash.facts.reading import Reading, Silent, Value
-
-_POSITION = re.compile(r'position="(\d+)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +60,7 @@ def drafts(text: str) -> Reading[Drafts]:
     if missing := [name for name in names if name not in told]:
         return Silent(f"vllm:{missing[0]} is not among the counters", METRICS)
     steps, drafted, accepted = (total(told[name]) for name in names)
-    positions: dict[int, float] = {}
-    for labels, number in told.get("spec_decode_num_accepted_tokens_per_pos", ()):
-        if at := _POSITION.search(labels):
-            positions[int(at[1])] = positions.get(int(at[1]), 0.0) + number
+    positions = by_position(told.get("spec_decode_num_accepted_tokens_per_pos", ()))
     return Value(Drafts(steps, drafted, accepted, positions), METRICS)
 
 
