@@ -32,6 +32,7 @@ from pytest_dflash.errors import (
     NotServing,
 )
 from pytest_dflash.facts.collector import Collector
+from pytest_dflash.facts.digits import whole
 from pytest_dflash.facts.host_facts import ALIVE, ALL, PULSE, Facts
 from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.named_files import model_config, named_files
@@ -229,8 +230,7 @@ class HostRun:
 
     def _port(self, argv: Any) -> int:
         port = self.dialect.from_argv(argv, {}, None).values.get("port")
-        known = isinstance(port, int) or (isinstance(port, str) and port.isdigit())
-        return int(port) if known else int(self.dialect.default_port())
+        return whole(str(port)) or int(self.dialect.default_port())
 
     @property
     def facts(self) -> Facts:

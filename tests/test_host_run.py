@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.named_files import named_files
@@ -45,3 +47,17 @@ def test_facts_of_several_processes_prove_nothing_about_one(tmp_path: Path) -> N
     heard = run_with("the unit was started anew", tmp_path).chain.heard["process_argv"]
     assert isinstance(heard, Silent)
     assert "the process moved while it was read: the unit was started anew" in heard.why
+
+
+@pytest.mark.parametrize(
+    "words, port",
+    [
+        ((), 30000),
+        (("--port", "31000"), 31000),
+        (("--port", "²"), 30000),
+        (("--port",), 30000),
+        (("--port", "-1"), 30000),
+    ],
+)
+def test_a_port_that_is_none_is_the_engines_own(words: tuple[str, ...], port: int, tmp_path: Path) -> None:
+    assert run_with("", tmp_path)._port((*ARGV, *words)) == port
