@@ -23,6 +23,8 @@ BURST_GAP_S = 0.001
 BURST_CHUNKS = 3.0
 """Chunks that come within a millisecond of each other: more than this on average, and something holds them back."""
 FEW_CHUNKS = 4
+BURST_OF_FEW = 1.5
+"""The same for answers that came in two or three chunks, as short ones with many tokens a chunk do."""
 
 
 def judge(decision: Decision, found: Measurement, why: str) -> Judgement:
@@ -127,11 +129,11 @@ def moved(found: Measurement) -> str:
     return f"the load was ended: {found.result.why}" if found.result.stop is Stop.ABORTED else ""
 
 
-def bursts_of(found: Measurement) -> tuple[int, int]:
+def bursts_of(found: Measurement, fewest: int = FEW_CHUNKS) -> tuple[int, int]:
     """Chunks, and groups of chunks that came together, of the answers that came in enough chunks to tell."""
     chunks = bursts = 0
     for request in found.result.requests:
-        if request.ok and len(request.arrived_at_s) >= FEW_CHUNKS:
+        if request.ok and len(request.arrived_at_s) >= fewest:
             chunks += len(request.arrived_at_s)
             bursts += 1 + sum(gap > BURST_GAP_S for gap in request.gaps_s)
     return chunks, bursts

@@ -19,7 +19,7 @@ from pytest_dflash.load.measurement import Measurement
 from pytest_dflash.load.records import Failure, RequestRecord
 from pytest_dflash.rules.measured import (
     BURST_CHUNKS,
-    FEW_CHUNKS,
+    BURST_OF_FEW,
     bursts_of,
     finish,
     judge,
@@ -116,14 +116,14 @@ def errors(found: Measurement) -> Judgement:
 
 def streaming(found: Measurement) -> Judgement:
     """Tokens come when they are made, and are not held back and sent in bursts."""
-    chunks, bursts = bursts_of(found)
+    (chunks, bursts), limit = bursts_of(found), BURST_CHUNKS
     if not bursts:
-        return finish(
-            unproven(f"no answer of {found.load.name!r} came in {FEW_CHUNKS} chunks or more"), found
-        )
+        (chunks, bursts), limit = bursts_of(found, 2), BURST_OF_FEW
+    if not bursts:
+        return finish(unproven(f"no answer of {found.load.name!r} came in more than one chunk"), found)
     each = chunks / bursts
     measures = {"chunks_per_burst": each}
-    if each <= BURST_CHUNKS:
+    if each <= limit:
         return finish(
             passed(f"chunks come one by one ({each:.1f} within a millisecond)", measures=measures), found
         )
@@ -132,7 +132,7 @@ def streaming(found: Measurement) -> Judgement:
     return finish(
         failed(
             f"chunks come in bursts of {each:.0f}: something between the engine and here holds them back",
-            expected=BURST_CHUNKS,
+            expected=limit,
             observed=round(each, 1),
             cause="a proxy that buffers answers; users see nothing, and then much at once",
             remedy="switch buffering off for this route (nginx: proxy_buffering off), or ask the engine itself: endpoint.url",

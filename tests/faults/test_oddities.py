@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,15 @@ def test_a_healthy_host_that_is_odd_is_accepted(
     assert document["run"]["exit_code"] == 0
 
 
-@pytest.mark.parametrize("name", [each.name for each in ODDITIES.values() if each.load])
+def under_load() -> list[Any]:
+    """Those whose speed is measured run alone."""
+    named = [(each.name, each.load) for each in ODDITIES.values() if each.load]
+    return [
+        pytest.param(name, marks=[pytest.mark.alone] if area == "throughput" else []) for name, area in named
+    ]
+
+
+@pytest.mark.parametrize("name", under_load())
 def test_a_healthy_engine_that_is_odd_under_load_is_accused_of_nothing(
     name: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:

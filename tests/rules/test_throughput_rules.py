@@ -140,6 +140,21 @@ def test_chunks_that_a_proxy_held_back_are_told_and_their_times_are_not_believed
     assert "chunks come in bursts" in rate.summary
 
 
+@pytest.mark.parametrize(
+    "arrived, outcome, words",
+    [
+        ((10.2, 11.0, 12.2), Outcome.PASS, "chunks come one by one (1.0 within a millisecond)"),
+        ((12.2, 12.2, 12.2), Outcome.FAIL, "chunks come in bursts of 3"),
+        ((12.2,), Outcome.UNPROVEN, "no answer of 'chat' came in more than one chunk"),
+    ],
+)
+def test_answers_of_few_chunks_tell_too(arrived: tuple[float, ...], outcome: Outcome, words: str) -> None:
+    few = [[request(at, arrived_at_s=arrived, chunk_chars=(1,) * len(arrived))] for at in range(10)]
+    found = throughput.streaming(measured(load(), few))
+    assert found.outcome is outcome
+    assert found.summary.startswith(words)
+
+
 def test_every_failed_request_is_counted_and_the_first_one_quoted() -> None:
     broken = request(3, failure=Failure.CUT_OFF, complaint="the connection ended before [DONE]")
     found = throughput.errors(measured(load(), [[request(1)], [broken]]))

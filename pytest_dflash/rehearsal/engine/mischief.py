@@ -36,7 +36,8 @@ class Mischief:
         dies_after: After so many answered completions the process ends; 0 for never.
         foreign_after: `foreign_requests` begin to run after so many answered completions; 0 for at once.
         streams: What becomes of streamed answers: "usage-missing", "usage-zero", "short" (they end at half of what
-            was asked for, with finish_reason length), "buffered" (held back by something in between).
+            was asked for, with finish_reason length), "buffered" (held back by something in between), "terse" (healthy: no
+            empty chunk with a role, and usage on the chunk that ends the answer).
         graphs_up_to: Batches with more requests run without CUDA graph; 0 for none.
         prefix_cache: "dead" keeps nothing; "answers" tells nine tenths of every prompt as cached.
         log_form: How lines of the log are written: "plain", "coloured" or "json".

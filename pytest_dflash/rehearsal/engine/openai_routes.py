@@ -64,6 +64,34 @@ def _steps(request: Request, job: Job) -> Iterator[tuple[Step, str]]:
         yield step, text
 
 
+def _at_a_time(steps: Iterator[tuple[Step, str]], tokens_a_chunk: int) -> Iterator[tuple[Step, str]]:
+    """As many tokens at a time as `--stream-interval` says; those of the first step at once."""
+    held: tuple[int, ...] = ()
+    text, begun = "", False
+    for step, more in steps:
+        held, text = held + step.tokens, text + more
+        if not begun or step.finish or len(held) >= tokens_a_chunk:
+            yield Step(held, step.finish), text
+            held, text, begun = (), "", True
+
+
+def terse(payloads: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """A stream as other engines send it: without an empty chunk for the role, and with usage on the chunk that ends it."""
+    last: dict[str, Any] | None = None
+    for payload in payloads:
+        choice = payload["choices"][0] if payload["choices"] else {}
+        if "role" in choice.get("delta", {}):
+            continue
+        if last is not None and payload.get("usage"):
+            last |= {"usage": payload["usage"]}
+        elif choice.get("finish_reason"):
+            last = payload
+        else:
+            yield payload
+    if last is not None:
+        yield last
+
+
 def _details(request: Request, scheduler: Scheduler) -> dict[str, Any]:
     """SGLang's own part of the answer, where it was asked for."""
     if "spec_tokens_details" not in request.details:
@@ -124,7 +152,7 @@ def stream(request: Request, scheduler: Scheduler) -> Iterator[dict[str, Any]]:
             role = {"delta": {"reasoning_content": None, "role": "assistant", "content": ""}}
             yield head | _chunk(request, index, role)
         said, part = 0, _parting(scheduler)
-        for step, text in _steps(request, job):
+        for step, text in _at_a_time(_steps(request, job), scheduler.fields["stream_interval"]):
             content: dict[str, Any] = {"delta": _delta(*part(text))} if request.chat else {"text": text}
             ids: dict[str, Any] = {"token_ids": list(step.tokens)} if request.token_ids else {}
             if ids and not said:

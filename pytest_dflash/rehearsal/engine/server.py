@@ -186,7 +186,10 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(openai_routes.complete(request, scheduler))
             self.engine.answered()
             return
-        self._events(openai_routes.stream(request, scheduler), cut=mischief == "cut")
+        payloads = openai_routes.stream(request, scheduler)
+        if self.engine.mischief.streams == "terse":
+            payloads = openai_routes.terse(payloads)
+        self._events(payloads, cut=mischief == "cut")
 
     def _asked(self) -> Any:
         """The request's body, as this engine chooses to take it."""

@@ -60,6 +60,15 @@ SERVICE = (
         places=("metrics",),
     ),
     Oddity(
+        "coarse-streams",
+        "an engine that sends eight tokens or more a chunk, no empty chunk with a role, and usage on its last chunk",
+        before=stages.both(
+            stages.replace("--port", "--stream-interval 8 --port"), stages.switch(streams="terse")
+        ),
+        alone=True,
+        load="throughput",
+    ),
+    Oddity(
         "slow-start",
         "an engine that loads for a while when the run begins",
         before=stages.switch(load_seconds=1.5),
