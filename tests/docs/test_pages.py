@@ -24,6 +24,7 @@ TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text("utf-8") for page in 
 ALL = "\n".join(TEXTS.values())
 CHECK = re.compile(rf"`((?:{'|'.join(AREAS)})\.[a-z][a-z0-9_]*)(?:\[[^`]*\])?`")
 COMMAND = re.compile(r"^\$ (.*?)(?:\s+#.*)?$", re.MULTILINE)
+REJECT, UNDECIDED = 1, 10
 FOREIGN = ("other-release",)
 """Faults that a page makes itself."""
 
@@ -101,7 +102,7 @@ def test_the_pages_show_faults_to_try() -> None:
 @pytest.mark.parametrize(
     "page, command", REHEARSED, ids=[f"{page}-{n}" for n, (page, _) in enumerate(REHEARSED)]
 )
-def test_what_a_page_says_to_try_turns_red(page: str, command: str, tmp_path: Path) -> None:
+def test_what_a_page_says_to_try_is_not_accepted(page: str, command: str, tmp_path: Path) -> None:
     words = shlex.split(command)
     # A page may run more than its fault needs, and a test has seconds; the tree is noticed by requests only.
     level = "load" if "tree" in words else "probe"
@@ -122,6 +123,6 @@ def test_what_a_page_says_to_try_turns_red(page: str, command: str, tmp_path: Pa
         timeout=300,
         check=False,
     )
-    assert ran.returncode == 1, ran.stdout + ran.stderr
-    assert "dflash: reject" in ran.stdout
+    assert ran.returncode in (REJECT, UNDECIDED), ran.stdout + ran.stderr
+    assert re.search(r"dflash: (reject|undecided)", ran.stdout)
     assert (tmp_path / "report.html").is_file()
