@@ -82,7 +82,7 @@ def tainted(measure: Measure, decision: Decision, found: Measurement) -> str:
         return why
     if measure in (DECODE, TPOT):
         chunks, bursts = bursts_of(found)
-        if bursts and chunks / bursts > BURST_CHUNKS:
+        if bursts and chunks / bursts > BURST_CHUNKS * chunks_of_a_step(found):
             return "chunks come in bursts, so that their times are not those of the tokens"
     if met:
         return found.from_cache if measure in (TOTAL, TTFT) else ""
@@ -137,6 +137,17 @@ def bursts_of(found: Measurement, fewest: int = FEW_CHUNKS) -> tuple[int, int]:
             chunks += len(request.arrived_at_s)
             bursts += 1 + sum(gap > BURST_GAP_S for gap in request.gaps_s)
     return chunks, bursts
+
+
+def chunks_of_a_step(found: Measurement) -> float:
+    """How many chunks a verify step brings at once, 1 or more: llama.cpp sends each token that was accepted by itself."""
+    asked = [each for each in found.result.requests if each.ok and each.arrived_at_s]
+    chunks, tokens = (
+        sum(len(each.arrived_at_s) for each in asked),
+        sum(each.output_tokens or 0 for each in asked),
+    )
+    accepted = fmean(found.accept_lengths) if found.accept_lengths else 1.0
+    return max(accepted * chunks / tokens, 1.0) if tokens else 1.0
 
 
 def number(value: float, unit: str) -> str:

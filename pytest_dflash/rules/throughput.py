@@ -21,6 +21,7 @@ from pytest_dflash.rules.measured import (
     BURST_CHUNKS,
     BURST_OF_FEW,
     bursts_of,
+    chunks_of_a_step,
     finish,
     judge,
     moved,
@@ -116,23 +117,25 @@ def errors(found: Measurement) -> Judgement:
 
 def streaming(found: Measurement) -> Judgement:
     """Tokens come when they are made, and are not held back and sent in bursts."""
-    (chunks, bursts), limit = bursts_of(found), BURST_CHUNKS
+    step = chunks_of_a_step(found)
+    (chunks, bursts), limit = bursts_of(found), BURST_CHUNKS * step
     if not bursts:
-        (chunks, bursts), limit = bursts_of(found, 2), BURST_OF_FEW
+        (chunks, bursts), limit = bursts_of(found, 2), BURST_OF_FEW * step
     if not bursts:
         return finish(unproven(f"no answer of {found.load.name!r} came in more than one chunk"), found)
     each = chunks / bursts
     measures = {"chunks_per_burst": each}
     if each <= limit:
+        how = f"as steps make them, {step:.1f} at once" if step > 1 else "one by one"
         return finish(
-            passed(f"chunks come one by one ({each:.1f} within a millisecond)", measures=measures), found
+            passed(f"chunks come {how} ({each:.1f} within a millisecond)", measures=measures), found
         )
     if why := found.result.bottleneck:
         return finish(unproven(why, measures=measures), found)
     return finish(
         failed(
             f"chunks come in bursts of {each:.0f}: something between the engine and here holds them back",
-            expected=limit,
+            expected=round(limit, 1),
             observed=round(each, 1),
             cause="a proxy that buffers answers; users see nothing, and then much at once",
             remedy="switch buffering off for this route (nginx: proxy_buffering off), or ask the engine itself: endpoint.url",

@@ -126,6 +126,21 @@ def test_several_tokens_a_chunk_are_no_burst() -> None:
     assert found.summary == "chunks come one by one (1.0 within a millisecond)"
 
 
+def test_tokens_of_one_step_that_are_sent_one_by_one_are_no_burst() -> None:
+    """As llama.cpp does: a chunk for each token, and all that a step accepted at once."""
+    steps = [
+        [request(at, arrived_at_s=tuple(10.5 + 0.1 * (n // 5) for n in range(100)), chunk_chars=(1,) * 100)]
+        for at in range(10)
+    ]
+    wanted = load(min_decode_tokens_per_s_per_request=45)
+    told = throughput.streaming(measured(wanted, steps, accept_length=5.05))
+    assert told.outcome is Outcome.PASS
+    assert told.summary == "chunks come as steps make them, 5.0 at once (5.0 within a millisecond)"
+    rate = throughput.floor(floors.DECODE, measured(wanted, steps, accept_length=5.05))
+    assert rate.outcome is Outcome.PASS
+    assert throughput.streaming(measured(wanted, steps, accept_length=None)).outcome is Outcome.FAIL
+
+
 def test_chunks_that_a_proxy_held_back_are_told_and_their_times_are_not_believed() -> None:
     bursts = [
         [request(at, arrived_at_s=tuple(10.5 + 0.5 * (n // 10) for n in range(20)), chunk_chars=(1,) * 20)]
