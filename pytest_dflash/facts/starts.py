@@ -167,8 +167,8 @@ echo "now $now"
 echo oldest
 ask --output-fields=PRIORITY _PID=1 | head -n 1
 echo starts
-ask --output-fields="MESSAGE_ID,${{OF}}INVOCATION_ID" --since="@$((now - {DAY_S}))" -n 2000 ${{MANAGER:-_PID=1}} "${{OF}}UNIT=$UNIT" \
-    MESSAGE_ID={STARTED} MESSAGE_ID={FAILED_TO_START}
+ask --output-fields="MESSAGE_ID,${{OF}}INVOCATION_ID" --since="@$((now - {DAY_S}))" -n 2000 \
+    ${{MANAGER:-_PID=1}} "${{OF}}UNIT=$UNIT" MESSAGE_ID={STARTED} MESSAGE_ID={FAILED_TO_START}
 echo end
 """
 
