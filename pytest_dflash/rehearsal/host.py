@@ -55,7 +55,7 @@ class StandInHost:
         folder: Everything of it; made by `start`, removed by `close`.
         bin: Its commands, to be put first on PATH.
         root: The prefix of its /proc, /sys, /etc and /dev.
-        unit: The unit that serves.
+        unit: The unit that serves. scope: Whose it is: "system" or "user".
         port: Where it serves, on 127.0.0.1.
     """
 
@@ -73,6 +73,8 @@ class StandInHost:
         self.folder = folder.absolute()
         self.bin = self.folder / "bin"
         self.root = self.folder / "root"
+        odd = [each for each in self.faults if isinstance(each, Oddity)]
+        self.scope = "user" if any(each.by_user for each in odd) else "system"
         self.unit = next(
             (each.unit for each in self.faults if isinstance(each, Oddity) and each.unit), layout.UNIT
         )
@@ -82,7 +84,7 @@ class StandInHost:
     @property
     def unit_file(self) -> Path:
         """The unit's file on the stand-in's disk."""
-        return self.root / "etc/systemd/system" / unit_file.template(self.unit)
+        return self.root / "etc/systemd" / self.scope / unit_file.template(self.unit)
 
     @property
     def site_packages(self) -> Path:
@@ -148,7 +150,15 @@ class StandInHost:
         }
         with (self.folder / "manager.log").open("wb") as complaints:
             self._manager = subprocess.Popen(  # noqa: S603 - our own module, by this interpreter
-                [sys.executable, "-S", "-m", "pytest_dflash.rehearsal.manager", str(self.folder), self.unit],
+                [
+                    sys.executable,
+                    "-S",
+                    "-m",
+                    "pytest_dflash.rehearsal.manager",
+                    str(self.folder),
+                    self.unit,
+                    self.scope,
+                ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=complaints,

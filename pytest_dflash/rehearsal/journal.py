@@ -5,6 +5,7 @@ Law: fields as journald 252 names them; who asks and how it is printed is `tools
 
 from __future__ import annotations
 
+import os
 import re
 import time
 import uuid
@@ -40,13 +41,19 @@ def boot_id() -> str:
 
 @dataclass(slots=True)
 class Journal:
-    """All entries, oldest first. `off_us`: how far the host's clock is off."""
+    """All entries, oldest first.
+
+    Attributes:
+        off_us: How far the host's clock is off.
+        by_user: The unit is one of a user's own manager, which speaks of it under other names.
+    """
 
     entries: list[Fields] = field(default_factory=list)
     boot: str = field(default_factory=boot_id)
     machine: str = field(default_factory=lambda: uuid.uuid4().hex)
     written: int = 0
     off_us: int = 0
+    by_user: bool = False
 
     def write(self, fields: Mapping[str, str], *, ago_us: int = 0) -> None:
         """One entry, now or `ago_us` earlier."""
@@ -68,12 +75,15 @@ class Journal:
 
     def manager(self, unit: str, invocation: str, message: str, priority: int = 6, **more: str) -> None:
         """What the manager says about `unit`."""
+        prefix = "USER_" if self.by_user else ""
+        speaker = {"_PID": "917", "_SYSTEMD_UNIT": f"user@{os.getuid()}.service"} if self.by_user else {}
         self.write(
             {
                 **_MANAGER,
+                **speaker,
                 "PRIORITY": str(priority),
-                "UNIT": unit,
-                "INVOCATION_ID": invocation,
+                f"{prefix}UNIT": unit,
+                f"{prefix}INVOCATION_ID": invocation,
                 "MESSAGE": message,
                 **more,
             }

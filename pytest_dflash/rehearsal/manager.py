@@ -57,14 +57,11 @@ BOOT_LINES = (
 class Manager:
     """One stand-in host's manager, in `folder`."""
 
-    def __init__(self, folder: Path, unit: str) -> None:
+    def __init__(self, folder: Path, unit: str, scope: str) -> None:
         self.folder = folder
         self.root = folder / "root"
-        self.log = journal.Journal()
-        search = tuple(
-            self.root / part
-            for part in ("etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system")
-        )
+        self.log = journal.Journal(by_user=scope == "user")
+        search = tuple(self.root / f"{part}/systemd/{scope}" for part in ("etc", "run", "usr/lib"))
         self.service = service.Service(unit, search, self.log, self.refresh)
         self.transients = transient.Transients()
         self.selector = selectors.DefaultSelector()
@@ -249,11 +246,11 @@ class Manager:
 
 
 def main() -> None:
-    """`python -m pytest_dflash.rehearsal.manager FOLDER UNIT`."""
+    """`python -m pytest_dflash.rehearsal.manager FOLDER UNIT SCOPE`: "system" or "user"."""
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C in the terminal is the test run's; its end ends this
-    Manager(Path(sys.argv[1]), sys.argv[2]).serve()
+    Manager(Path(sys.argv[1]), *sys.argv[2:4]).serve()
 
 
 if __name__ == "__main__":

@@ -79,6 +79,9 @@ class Service:
     @property
     def control_group(self) -> str:
         """Where its processes are; instances of a template have a slice of their own."""
+        if self.log.by_user:
+            uid = os.getuid()
+            return f"/user.slice/user-{uid}.slice/user@{uid}.service/app.slice/{self.name}"
         prefix, at, _ = self.name.partition("@")
         return f"/system.slice/system-{prefix}.slice/{self.name}" if at else f"/system.slice/{self.name}"
 
@@ -191,7 +194,8 @@ class Service:
             "_EXE": os.path.realpath(self.command[0]),
             "_CMDLINE": " ".join(self.command),
             "_SYSTEMD_CGROUP": self.control_group,
-            "_SYSTEMD_UNIT": self.name,
+            "_SYSTEMD_UNIT": f"user@{os.getuid()}.service" if self.log.by_user else self.name,
+            **({"_SYSTEMD_USER_UNIT": self.name} if self.log.by_user else {}),
             "_SYSTEMD_SLICE": "system.slice",
             "_SYSTEMD_INVOCATION_ID": self.invocation,
             "SYSLOG_IDENTIFIER": name,

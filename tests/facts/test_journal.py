@@ -40,6 +40,21 @@ def journal(*lines: str, start: str = str(START_US)) -> Journal:
     return read.value
 
 
+@pytest.mark.parametrize(
+    "unit, named, said",
+    [
+        ("user@999.service", "USER_INVOCATION_ID", True),
+        ("user@999.service", "INVOCATION_ID", False),
+        ("sglang.service", "USER_INVOCATION_ID", False),
+    ],
+)
+def test_the_manager_of_a_user_is_known_by_what_nobody_else_can_write(
+    *, unit: str, named: str, said: bool
+) -> None:
+    (entry,) = journal(line(100, "Started x.", _PID="154", _SYSTEMD_UNIT=unit, **{named: INVOCATION})).entries
+    assert entry.from_manager is said
+
+
 def test_the_managers_start_line_proves_that_the_log_reaches_back() -> None:
     assert journal(manager(100), line(40_000_000)).reaches_start
 

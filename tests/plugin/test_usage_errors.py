@@ -117,6 +117,18 @@ def test_a_profile_that_cannot_be_used_names_file_and_key(project: Project, text
     assert "dflash.toml: " in out
 
 
+def test_a_unit_of_a_user_is_not_restarted(project: Project) -> None:
+    project.profile(text=PROFILE.replace('unit = "', 'user_manager = "sglang"\nunit = "', 1))
+    said = "service.user_manager: units of a user's own manager are not restarted; allow read, probe or load"
+    assert said in refused(project, "--dflash-allow=read,restart")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "-x", "$(id)", "A"])
+def test_a_user_whose_name_could_act_is_refused(project: Project, name: str) -> None:
+    project.profile(text=PROFILE.replace('unit = "', f'user_manager = "{name}"\nunit = "', 1))
+    assert "service.user_manager" in refused(project)
+
+
 def test_a_profile_that_is_not_there(project: Project) -> None:
     assert "gone.toml: cannot be read as a profile: No such file" in refused(
         project, "--dflash-profile=gone.toml"

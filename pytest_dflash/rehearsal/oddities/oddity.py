@@ -25,6 +25,7 @@ class Oddity:
         expects: What the profile expects differently of this host, as `KEY=VALUE`.
         environ: Variables of whoever runs the tests, where the oddity is on this side.
         unit: The unit's name, where the oddity is in it.
+        by_user: The unit is one of a user's own manager.
         unseen: What nobody can see on such a host: the checks that are unproven, each with words that say why.
         places: What it needs for itself: two oddities of one place are never staged together.
         alone: It is never staged together with any other.
@@ -40,6 +41,7 @@ class Oddity:
     expects: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict)
     unit: str = ""
+    by_user: bool = False
     unseen: Mapping[str, str] = field(default_factory=dict)
     places: tuple[str, ...] = ()
     alone: bool = False

@@ -5,6 +5,7 @@ Law: a table.
 
 from __future__ import annotations
 
+from pytest_dflash.rehearsal import service
 from pytest_dflash.rehearsal.faults import command, stages
 from pytest_dflash.rehearsal.oddities.oddity import Oddity
 
@@ -52,6 +53,17 @@ UNIT = (
             ),
         ),
         expects=("service.unit=sglang@Kimi-K2.6.service",),
+        alone=True,
+    ),
+    Oddity(
+        "user-unit",
+        "a unit of a user's own manager, which lingers: systemctl --user",
+        by_user=True,
+        before=stages.both(
+            command.without_line("User="),
+            stages.replace("WantedBy=multi-user.target", "WantedBy=default.target"),
+        ),
+        expects=(f'service.user_manager="{service.user_name()}"',),
         alone=True,
     ),
     Oddity(

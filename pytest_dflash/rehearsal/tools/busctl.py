@@ -47,11 +47,11 @@ def _property(service: Service, name: str) -> tuple[str, Any] | None:
 
 def answer(argv: Sequence[str], manager: Manager) -> Answer:
     """`busctl argv`."""
-    words = [word for word in argv if word not in ("--json=short", "--system", "--no-pager")]
+    words = [word for word in argv if word not in ("--json=short", "--system", "--user", "--no-pager")]
     if len(words) < 5 or words[0] != "get-property" or words[1] != BUS or "--json=short" not in argv:
         return unknown("busctl", f"call {' '.join(argv)!r}")
     path, interface, names = words[2], words[3], words[4:]
-    if path != object_path(manager.service.name):
+    if path != object_path(manager.service.name) or ("--user" in argv) != manager.log.by_user:
         return Answer(
             stderr=f"Failed to get property {names[0]} on interface {interface}: Unknown object '{path}'.\n",
             status=1,

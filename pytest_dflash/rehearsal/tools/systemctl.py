@@ -119,7 +119,17 @@ def _parse(argv: Sequence[str]) -> tuple[str, list[str], list[str], bool] | str:
             asked += word.removeprefix("--property=").split(",")
         elif word == "--value":
             values = True
-        elif word in ("--no-pager", "--system", "--", "-q", "--quiet", "--no-ask-password", "--full", "-l"):
+        elif word in (
+            "--no-pager",
+            "--system",
+            "--user",
+            "--",
+            "-q",
+            "--quiet",
+            "--no-ask-password",
+            "--full",
+            "-l",
+        ):
             continue
         elif word.startswith("-"):
             return f"option {word!r}"
@@ -137,7 +147,8 @@ def answer(argv: Sequence[str], manager: Manager) -> Answer:
         return unknown("systemctl", parsed)
     verb, units, asked, values = parsed
     if verb == "show":
-        return _show(manager, units, asked, values=values)
+        mine = ("--user" in argv) == manager.log.by_user
+        return _show(manager, units, asked, values=values, mine=mine)
     if verb not in VERBS:
         return unknown("systemctl", f"verb {verb!r}")
     if verb in ("daemon-reload", "list-units", "list-unit-files"):
@@ -160,7 +171,10 @@ def _missing(verb: str, unit: str) -> Answer:
     return Answer(stderr=f"Failed to {verb} {unit}: Unit {unit} not found.\n", status=5)
 
 
-def _show(manager: Manager, units: Sequence[str], asked: Sequence[str], *, values: bool) -> Answer:
+def _show(
+    manager: Manager, units: Sequence[str], asked: Sequence[str], *, values: bool, mine: bool
+) -> Answer:
+    """`mine`: the manager that is asked has the unit: the system's, or the user's."""
     blocks = []
     manager.transients.reap()
     for pattern in units or [""]:
@@ -173,7 +187,7 @@ def _show(manager: Manager, units: Sequence[str], asked: Sequence[str], *, value
                 "NNames": "212",
                 "SystemState": "running",
             }
-        elif unit == manager.service.name:
+        elif unit == manager.service.name and mine:
             known = properties(manager.service)
         elif unit in manager.transients.running:
             known = {"Id": unit, "Names": unit, "LoadState": "loaded", "ActiveState": "active", "SubState": "running",
