@@ -86,7 +86,10 @@ class Facts:
     def port(self) -> int | None:
         """The port that the engine was told to listen on; None while no process of the unit runs it."""
         engine = procfs.serving_process(self.processes, self.listeners, None, self.is_engine)
-        return self.port_of(engine.value.argv) if isinstance(engine, Value) else None
+        if not isinstance(engine, Value):
+            return None
+        port = self.port_of(engine.value.argv)
+        return procfs.published(self.containers[0].argv, port) if self.containers else port
 
     @cached_property
     def serving(self) -> Reading[Process]:
@@ -94,14 +97,20 @@ class Facts:
         return procfs.serving_process(self.processes, self.listeners, self.port, self.is_engine)
 
     @cached_property
+    def containers(self) -> tuple[Process, ...]:
+        """The unit's processes that only start a container."""
+        found = self.processes.value if isinstance(self.processes, Value) else ()
+        return tuple(each for each in found if procfs.starts_container(each.argv))
+
+    @cached_property
     def started(self) -> Reading[Process]:
         """The process that has the environment which the manager gave: of a container, the client outside."""
         processes, unit = self.processes, self.unit
         if isinstance(processes, Value) and isinstance(unit, Value):
-            clients = [each for each in processes.value if procfs.starts_container(each.argv)]
             main = [each for each in processes.value if each.pid == unit.value.main_pid]
-            if clients:
-                return Value((main or clients)[0], f"/proc/{(main or clients)[0].pid}")
+            if self.containers:
+                first = (*main, *self.containers)[0]
+                return Value(first, f"/proc/{first.pid}")
         return self.serving
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from pytest_dflash.facts.bundle import CAP_BYTES, files
 from pytest_dflash.facts.platform import Clock
@@ -164,6 +165,21 @@ ONLY_STARTS = "only starts a container whose processes are not known: give it a 
 def starts_container(argv: Sequence[str]) -> bool:
     """Whether a command line is that of a container's client, which may be a script."""
     return any(word.rpartition("/")[2] in CONTAINER_CLIENTS for word in argv[:2])
+
+
+def published(argv: Sequence[str], port: int) -> int:
+    """The host's port behind which a container's client publishes this one: `-p [ADDRESS:]HOST:CONTAINER[/tcp]`."""
+    said = [word for flag, word in pairwise(argv) if flag in {"-p", "--publish"}]
+    said += [
+        word.removeprefix("-p").removeprefix("--publish=")
+        for word in argv
+        if word.startswith(("-p", "--publish="))
+    ]
+    for spec in said:
+        *_, outside, inside = ("", *spec.removesuffix("/tcp").split(":"))
+        if inside == str(port) and outside.isascii() and outside.isdigit() and len(outside) <= 5:
+            return int(outside)
+    return port
 
 
 def age_s(process: Process, clock: Clock) -> float:

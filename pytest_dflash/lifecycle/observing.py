@@ -91,7 +91,7 @@ def owned(listening: list[Listener] | None, facts: Facts) -> bool | None:
     ):
         return None
     ours = {process.pid for process in facts.processes.value}
-    if isinstance(facts.serving, Value) and starts_container(facts.serving.value.argv):
+    if any(starts_container(process.argv) for process in facts.processes.value):
         owners = facts.listener_owners.value if isinstance(facts.listener_owners, Value) else {}
         pids = {pid for each in listening for pid in each.pids or ()} - ours
         if pids and all(pid in owners and OF_CONTAINERS.search(owners[pid].cgroup) for pid in pids):

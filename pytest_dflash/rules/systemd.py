@@ -18,7 +18,7 @@ from pytest_dflash.rules.judge import Expectation, compare, evidence, unheard
 LOAD_STATES = {
     "not-found": (
         "no unit of this name exists",
-        "check service.unit in the profile: `systemctl list-units --all`",
+        "check service.unit, and for a user's unit service.user_manager: `systemctl list-units --all`",
     ),
     "masked": ("it is masked, so it can never start", "`systemctl unmask` it"),
     "bad-setting": (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pytest_dflash.facts.platform import Clock
-from pytest_dflash.facts.procfs import ONLY_STARTS, Process, age_s, serving_process
+from pytest_dflash.facts.procfs import ONLY_STARTS, Process, age_s, published, serving_process
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.facts.sockets import Listener
 
@@ -87,6 +87,23 @@ def test_the_environment_of_a_containers_client_is_not_the_engines() -> None:
     found = serving([process(10, 1, ("docker", "run", "image", *ENGINE))])
     assert isinstance(found, Value)
     assert found.value.environ == Silent(f"pid 10 {ONLY_STARTS}", "/proc/10/environ")
+
+
+@pytest.mark.parametrize(
+    "words, port",
+    [
+        ("-p 8000:30000", 8000),
+        ("-p8000:30000", 8000),
+        ("--publish 127.0.0.1:8000:30000/tcp", 8000),
+        ("--publish=[::1]:8000:30000", 8000),
+        ("-p 8000:80 -p 30000:30000", 30000),
+        ("-p 30000", 30000),
+        ("-p 8000-8010:30000", 30000),
+        ("--network host", 30000),
+    ],
+)
+def test_a_published_port_is_the_hosts(words: str, port: int) -> None:
+    assert published(("docker", "run", *words.split(), "image"), 30000) == port
 
 
 def test_a_forked_child_with_the_same_command_line_is_not_the_engine() -> None:

@@ -100,10 +100,20 @@ def test_a_container_that_cannot_be_told_from_others_is_not_taken_for_a_stranger
     client = Value(replace(ENGINE, argv=("docker", "run", "image", "engine")))
     listeners = Value((Listener("*", 30000, (77,)),))
     theirs = Value({77: Owner(77, "/system.slice/docker-0a.scope", ("engine",))})
-    seen = look(serving=client, listeners=listeners, listener_owners=theirs)
+    processes = Value((client.value,))
+    seen = look(processes=processes, serving=client, listeners=listeners, listener_owners=theirs)
     assert seen.owner_in_unit is None
     other = Value({77: Owner(77, "/system.slice/other.service", ("engine",))})
-    assert look(serving=client, listeners=listeners, listener_owners=other).owner_in_unit is False
+    seen = look(processes=processes, serving=client, listeners=listeners, listener_owners=other)
+    assert seen.owner_in_unit is False
+
+
+def test_a_daemon_that_publishes_a_containers_port_is_not_taken_for_a_stranger() -> None:
+    client = replace(ENGINE, pid=9, argv=("docker", "run", "-p", "30000:30000", "image", "engine"))
+    proxy = Value({77: Owner(77, "/system.slice/docker.service", ("docker-proxy",))})
+    listeners = Value((Listener("0.0.0.0", 30000, (77,)),))
+    seen = look(processes=Value((client, ENGINE)), listeners=listeners, listener_owners=proxy)
+    assert seen.owner_in_unit is None
 
 
 def test_an_owner_that_may_not_be_seen_is_not_guessed() -> None:

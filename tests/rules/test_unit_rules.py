@@ -38,7 +38,10 @@ def test_a_loaded_unit_passes() -> None:
 @pytest.mark.parametrize(
     "state, remedy",
     [
-        ("not-found", "check service.unit in the profile: `systemctl list-units --all`"),
+        (
+            "not-found",
+            "check service.unit, and for a user's unit service.user_manager: `systemctl list-units --all`",
+        ),
         ("masked", "`systemctl unmask` it"),
         ("bad-setting", "`systemd-analyze verify` names the line; mend it and daemon-reload"),
         ("error", "`systemd-analyze verify` names the reason"),
