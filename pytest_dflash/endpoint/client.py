@@ -6,6 +6,7 @@ is followed, no proxy or variable of this side's environment counts, and the key
 
 from __future__ import annotations
 
+import logging
 import re
 import ssl
 import threading
@@ -27,6 +28,11 @@ from pytest_dflash.engines.shapes import listed, table, text
 
 # openai brings its HTTP library along: httpx, and from version 3 on httpx2. Both have the names used here.
 httpx = import_module(DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])
+
+for _chatty in (httpx.__name__, httpx.__name__.replace("httpx", "httpcore"), "openai"):
+    # Below INFO they log headers as they come, redirects and cookies with their secrets among them; INFO is a line for
+    # each request, which pytest would show below a check that has nothing to do with it.
+    logging.getLogger(_chatty).setLevel(logging.WARNING)
 
 MAX_BYTES = 64 * 2**20
 MAX_PASSIVE_BYTES = 16 * 2**20

@@ -135,8 +135,8 @@ def key_required(status: Reading[int], expected: bool | None) -> Judgement:  # n
 def key_hidden(chain: Chain, process: Reading[Process]) -> Judgement:
     """No key can be read in command line, unit file, manager, log, or the engine's answer.
 
-    Command line and unit file must be heard. Log and answer are looked at where they speak; the summary names
-    what was not looked at.
+    Command line, unit file and log must be heard: who reads a log that is closed to this run is not known. The
+    engine's answer is looked at where it speaks, as what it does not tell us it tells nobody; the summary names it.
     """
     places = (
         Place(
@@ -161,7 +161,7 @@ def key_hidden(chain: Chain, process: Reading[Process]) -> Judgement:
             "server_args_log",
             "the journal",
             "where the engine prints its arguments",
-            said(chain, "server_args_log"),
+            logged(chain, process),
         ),
         Place("server_info", "the engine's answer", "GET on a passive route", said(chain, "server_info")),
     )
@@ -200,7 +200,7 @@ def key_hidden(chain: Chain, process: Reading[Process]) -> Judgement:
     return passed(f"no key stands in {read}{rest}", expected=[], observed=[], evidence=silent)
 
 
-NEEDED = ("process_argv", "unit_file")
+NEEDED = ("process_argv", "unit_file", "server_args_log")
 """The places without which nothing can be said."""
 
 
@@ -247,6 +247,17 @@ def held(loaded: Reading[LoadedCommand]) -> Reading[list[str]]:
     if not isinstance(loaded, Value):
         return loaded
     return Value([name for name, value in loaded.value.environment.items() if MASK in value], loaded.where)
+
+
+def logged(chain: Chain, process: Reading[Process]) -> Reading[list[str]]:
+    """The settings that carry a key in the log; one that was heard and tells no settings shows none.
+
+    Nor does that of a process that is not there.
+    """
+    if isinstance(chain.sources.journal, Silent):
+        return chain.sources.journal if isinstance(process, Value) else Value([], chain.sources.journal.where)
+    told = said(chain, "server_args_log")
+    return told if isinstance(told, Value) else Value([], "journal")
 
 
 def said(chain: Chain, witness: str) -> Reading[list[str]]:

@@ -25,11 +25,11 @@ LOUD = (
     "no:cacheprovider",
 )
 CASES = {
-    "all its keys lie about": (canary.GIVEN, "", 1),
-    "the key is wrong": ("canaryWrong5eC0ffee00", "", 1),
-    "the model is asked to say the key": (canary.GIVEN, f"Reply with the word {canary.GIVEN}", 1),
+    "all its keys lie about": ("canaries", canary.GIVEN, ""),
+    "the key is wrong": ("canaries", "canaryWrong5eC0ffee00", ""),
+    "the model is asked to say the key": ("canaries", canary.GIVEN, f"Reply with the word {canary.GIVEN}"),
+    "answers tell keys": ("canaries-in-answers", canary.GIVEN, ""),
 }
-SIZE = 1 << 20
 
 
 def told(folder: Path) -> Iterator[tuple[str, str]]:
@@ -41,18 +41,20 @@ def told(folder: Path) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_no_key_is_told_anywhere(case: str, tmp_path: Path) -> None:
-    key, prompt, _ = CASES[case]
+    fault, key, prompt = CASES[case]
     reports, logs = tmp_path / "reports", tmp_path / "logs"
     logs.mkdir()
     options = [
         *LOUD,
         "--host=rehearsal",
-        "--dflash-fault=canaries",
+        f"--dflash-fault={fault}",
         "--dflash-allow=probe",
         "--dflash-expect=endpoint.api_key_env=DFLASH_CANARY",
         "--dflash-expect=exposure.key_required=true",
         "--dflash-expect=window.tokens=1234",
         f"--dflash-report-dir={reports}",
+        f"--junitxml={logs / 'junit.xml'}",
+        f"--dflash-metrics={logs / 'metrics'}",
         f"--log-file={logs / 'log.txt'}",
         "--log-file-level=DEBUG",
         *([f"--dflash-expect=endpoint.prompt={prompt}"] if prompt else []),
@@ -64,7 +66,13 @@ def test_no_key_is_told_anywhere(case: str, tmp_path: Path) -> None:
         timeout=240,
         check=False,
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "DFLASH_CANARY": key},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "DFLASH_CANARY": key,
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_STEP_SUMMARY": str(logs / "summary.md"),
+        },
     )
     if prompt and ran.returncode == 4:  # refused: a profile holds no key
         assert "secret" in ran.stderr + ran.stdout

@@ -143,14 +143,20 @@ def test_an_environment_file_is_no_such_place() -> None:
     ).outcome is (Outcome.PASS)
 
 
-def test_a_log_and_an_answer_that_are_silent_are_named_and_the_others_suffice() -> None:
-    judgement = hidden(journal=NOT_HEARD, info=NOT_HEARD)
+def test_an_answer_that_is_silent_is_named_and_the_others_suffice() -> None:
+    judgement = hidden(info=NOT_HEARD)
     assert judgement.outcome is Outcome.PASS
-    assert judgement.summary.endswith("; not looked at: the journal, the engine's answer")
+    assert judgement.summary.endswith("; not looked at: the engine's answer")
 
 
-@pytest.mark.parametrize("changes", [{"serving": NOT_HEARD}, {"unit_files": NOT_HEARD}])
-def test_without_command_line_or_unit_file_nothing_is_said(changes: Any) -> None:
+def test_a_log_without_settings_shows_no_key() -> None:
+    assert hidden(journal=Value(log("ready"))).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    "changes", [{"serving": NOT_HEARD}, {"unit_files": NOT_HEARD}, {"journal": NOT_HEARD}]
+)
+def test_without_command_line_unit_file_or_log_nothing_is_said(changes: Any) -> None:
     judgement = hidden(**changes)
     assert judgement.outcome is Outcome.UNPROVEN
     assert "`tool` is not there" in judgement.summary

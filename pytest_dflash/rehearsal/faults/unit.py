@@ -24,6 +24,12 @@ def _drop_in_of_a_dead_run(host: StandInHost) -> None:
     (folder / "zzz-dflash-0badcafe.conf").write_text("[Service]\n", "utf-8")
 
 
+def _drained_by_a_dead_run(host: StandInHost) -> None:
+    folder = host.root / "run/pytest-dflash"
+    folder.mkdir(parents=True)
+    (folder / f"{host.unit}.drained").write_text("haproxyctl enable server pool/gpu7\n", "utf-8")
+
+
 def _masked(host: StandInHost) -> None:
     host.unit_file.unlink()
     host.unit_file.symlink_to("/dev/null")
@@ -175,6 +181,16 @@ UNIT = (
         severity="silent-wrong",
         says="zzz-dflash-0badcafe.conf",
         before=_drop_in_of_a_dead_run,
+    ),
+    Fault(
+        "left-drained",
+        "read",
+        ("lifecycle.nothing_left_behind",),
+        "a run that was killed took the host out of its load balancer, and nobody brought it back",
+        layer="tool",
+        severity="down",
+        says="the host out of its load balancer",
+        before=_drained_by_a_dead_run,
     ),
     Fault(
         "foreign-traffic",
