@@ -32,6 +32,7 @@ class Mischief:
         pace: Times to keep, by the names of `pace.Pace`; none, and everything is as fast as it can be.
         forced: Fields that have these values, whatever the arguments say.
         remarks: Further lines of the start, in the engine's own words.
+        raw_answers: What is answered on a path instead, as `raw_answers.tell` takes it.
         refuses_each: Every so-manieth completion is answered with 503; 0 for none.
         dies_after: After so many answered completions the process ends; 0 for never.
         foreign_after: `foreign_requests` begin to run after so many answered completions; 0 for at once.
@@ -57,6 +58,7 @@ class Mischief:
     pace: Mapping[str, float] = field(default_factory=dict)
     forced: Mapping[str, Any] = field(default_factory=dict)
     remarks: Sequence[str] = ()
+    raw_answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     refuses_each: int = 0
     dies_after: int = 0
     foreign_after: int = 0

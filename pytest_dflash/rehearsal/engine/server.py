@@ -14,13 +14,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from . import generate_route, log, native_routes, openai_requests, openai_routes, tokens
+from . import generate_route, log, native_routes, openai_requests, openai_routes, raw_answers, tokens
 from .mischief import Mischief
 from .refusal import Refused
 from .scheduler import Scheduler
@@ -109,6 +110,11 @@ class Handler(BaseHTTPRequestHandler):
         )
         length = int(self.headers.get("content-length") or 0)
         self.body = self.rfile.read(length)
+        if path in self.engine.mischief.raw_answers:
+            self.close_connection = True
+            with suppress(BrokenPipeError, ConnectionResetError):
+                raw_answers.tell(self.wfile.write, self.engine.mischief.raw_answers[path])
+            return
         guarded = path.startswith(self.engine.mischief.guards) and not path.startswith(OPEN)
         if guarded and not self._may_pass():
             self.reply({"error": "Unauthorized"}, 401)
