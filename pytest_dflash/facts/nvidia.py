@@ -234,7 +234,7 @@ def _parse_gpus(reply: Reply) -> Reading[tuple[Gpu, ...]]:
     )
     answer = smi.take_apart(lines, max(len(asked), 2))
     remarks = "; ".join(answer.remarks)
-    if asked and answer.rows:
+    if len(asked) > 1 and answer.rows:
         gpus = tuple(_gpu(dict(zip(asked, row, strict=True))) for row in answer.rows)
         return Value(gpus, f"{command} (it also said: {remarks})" if remarks else command)
     if "No devices were found" in remarks:
