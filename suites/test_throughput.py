@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pytest_dflash.checks import check
 from pytest_dflash.findings import Judgement, not_applicable
 from pytest_dflash.fresh_loads import FreshLoads
@@ -18,6 +20,7 @@ from pytest_dflash.rules import long_prompts as longer
 
 
 @check("throughput.instrument", level="load")
+@pytest.mark.usefixtures("service")  # on the way to a load: what is busy here now will be busy then
 def test_this_side_measures_rightly(profile: Profile) -> Judgement:
     if not profile.throughput:
         return not_applicable("the profile has no [[throughput]] load")

@@ -16,7 +16,6 @@ from tests.faults import matrix
 UNSTAGED: Mapping[str, str] = {
     "endpoint.awake": "tests/rules/test_endpoint_rules.py",  # vLLM alone can sleep, and the stand-in is SGLang
     "throughput.compared": "tests/rules/test_throughput_comparison.py",  # needs a run before this one
-    "throughput.instrument": "tests/rules/test_throughput_rules.py",  # is about this side, which no host can spoil
 }
 """Checks that no entry of the tables turns red, and the test that does instead."""
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pytest_dflash.rehearsal import layout
 from pytest_dflash.rehearsal.faults import stages
+from pytest_dflash.rehearsal.faults.crowd import crowded
 from pytest_dflash.rehearsal.faults.fault import Fault
 from pytest_dflash.rehearsal.faults.stages import Stage
 
@@ -57,6 +58,18 @@ THROUGHPUT = (
         severity="silent-slow",
         says="floor of 191",
         before=paced(step_ms=1.1 * layout.PACE["step_ms"]),
+        expects=(TIGHT,),
+    ),
+    Fault(
+        "client-overloaded",
+        "load",
+        ("throughput.instrument", f"throughput.decode_rate[{ONE}]", f"throughput.tpot[{ONE}]"),
+        "the tester's own machine is short of time, so that a rate below its floor proves nothing",
+        layer="tool",
+        severity="noisy",
+        says="proves nothing: this machine was too busy to measure",
+        before=paced(step_ms=1.1 * layout.PACE["step_ms"]),
+        after=crowded(4),
         expects=(TIGHT,),
     ),
     Fault(
