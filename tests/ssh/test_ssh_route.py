@@ -159,7 +159,7 @@ def test_a_forced_command_says_so(loopback: Loopback, connect: Connect) -> None:
     assert "forced command" in refused.value.remedy
 
 
-@pytest.mark.parametrize("shell", ["bash", "tcsh", "fish", "noisy"])
+@pytest.mark.parametrize("shell", ["bash", "tcsh", "fish", "zsh", "noisy"])
 def test_any_login_shell_and_its_noise_are_borne(
     loopback: Loopback, connect: Connect, new_user: Callable[[str], str], shell: str
 ) -> None:
