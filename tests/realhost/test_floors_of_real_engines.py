@@ -61,10 +61,10 @@ def recorded(document: dict[str, Any], check: str, measure: str) -> float:
 
 
 def test_an_engine_meets_floors_recorded_from_itself(measured: Measured, figures: list[str]) -> None:
-    first = measured(LOAD.format(tokens=32, budget_s=20))
+    first = measured(LOAD.format(tokens=64, budget_s=20))
     assert finding(first, "throughput.errors")["outcome"] == "pass", first["stdout"][-3000:]
     limits = {name: recorded(first, check, key) * by for name, (check, key, by) in MEASURES.items()}
-    second = measured(LOAD.format(tokens=32, budget_s=90) + FLOORS.format(**limits))
+    second = measured(LOAD.format(tokens=64, budget_s=120) + FLOORS.format(**limits))
     for check in LIMITED:
         found = finding(second, f"throughput.{check}")
         assert found["outcome"] == "pass", found
