@@ -141,13 +141,16 @@ def bursts_of(found: Measurement, fewest: int = FEW_CHUNKS) -> tuple[int, int]:
 
 def chunks_of_a_step(found: Measurement) -> float:
     """How many chunks a verify step brings at once, 1 or more: llama.cpp sends each token that was accepted by itself."""
-    asked = [each for each in found.result.requests if each.ok and each.arrived_at_s]
-    chunks, tokens = (
-        sum(len(each.arrived_at_s) for each in asked),
-        sum(each.output_tokens or 0 for each in asked),
-    )
     accepted = fmean(found.accept_lengths) if found.accept_lengths else 1.0
-    return max(accepted * chunks / tokens, 1.0) if tokens else 1.0
+    each = tokens_of_a_chunk(found)
+    return max(accepted / each, 1.0) if each else 1.0
+
+
+def tokens_of_a_chunk(found: Measurement) -> float:
+    """On average; 0 where no answer came."""
+    asked = [each for each in found.result.requests if each.ok and each.arrived_at_s]
+    chunks = sum(len(each.arrived_at_s) for each in asked)
+    return sum(each.output_tokens or 0 for each in asked) / chunks if chunks else 0.0
 
 
 def number(value: float, unit: str) -> str:

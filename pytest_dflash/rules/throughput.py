@@ -29,10 +29,15 @@ from pytest_dflash.rules.measured import (
     numbers,
     series_of,
     tainted,
+    tokens_of_a_chunk,
 )
 
 DRAWN = 200
 """So many latencies of single requests go into findings.json; all of them are among the samples."""
+ONE_TOKEN = 1.2
+"""Tokens of a chunk, at most, where an engine sends each by itself."""
+DEEPEST = 16
+"""A verify step accepts no more tokens than this in any engine that is known."""
 WORSE = {Standing.MET: 0, Standing.OPEN: 1, Standing.MISSED: 2}
 
 
@@ -130,7 +135,7 @@ def streaming(found: Measurement) -> Judgement:
         return finish(
             passed(f"chunks come {how} ({each:.1f} within a millisecond)", measures=measures), found
         )
-    if why := found.result.bottleneck:
+    if why := found.result.bottleneck or _perhaps_steps(found, each):
         return finish(unproven(why, measures=measures), found)
     return finish(
         failed(
@@ -142,6 +147,16 @@ def streaming(found: Measurement) -> Judgement:
             measures=measures,
         ),
         found,
+    )
+
+
+def _perhaps_steps(found: Measurement, together: float) -> str:
+    """That so many chunks at once may be the tokens of one step, in words; "" where they cannot."""
+    if not found.deaf_counters or tokens_of_a_chunk(found) > ONE_TOKEN or together > DEEPEST:
+        return ""
+    return (
+        f"chunks of one token come {together:.0f} at once: a proxy may hold them back, or a step that accepted so many "
+        f"sends them, and the engine tells no accept length ({found.deaf_counters})"
     )
 
 

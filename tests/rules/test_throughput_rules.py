@@ -138,7 +138,12 @@ def test_tokens_of_one_step_that_are_sent_one_by_one_are_no_burst() -> None:
     assert told.summary == "chunks come as steps make them, 5.0 at once (5.0 within a millisecond)"
     rate = throughput.floor(floors.DECODE, measured(wanted, steps, accept_length=5.05))
     assert rate.outcome is Outcome.PASS
-    assert throughput.streaming(measured(wanted, steps, accept_length=None)).outcome is Outcome.FAIL
+    silent = throughput.streaming(measured(wanted, steps, accept_length=None))
+    assert silent.outcome is Outcome.UNPROVEN
+    assert silent.summary == (
+        "chunks of one token come 5 at once: a proxy may hold them back, or a step that accepted so many sends them, and "
+        "the engine tells no accept length (the counters did not move: nothing was verified)"
+    )
 
 
 def test_chunks_that_a_proxy_held_back_are_told_and_their_times_are_not_believed() -> None:
