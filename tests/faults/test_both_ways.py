@@ -15,7 +15,7 @@ from tests.faults import matrix
 
 UNSTAGED: Mapping[str, str] = {
     "endpoint.awake": "tests/rules/test_endpoint_rules.py",  # vLLM alone can sleep, and the stand-in is SGLang
-    "throughput.compared": "tests/rules/test_throughput_comparison.py",  # needs a run before this one
+    "throughput.compared": "tests/faults/test_compared_staged.py",  # needs a run before this one
 }
 """Checks that no entry of the tables turns red, and the test that does instead."""
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
