@@ -12,10 +12,11 @@ from pytest_dflash.facts.disks import Disk
 from pytest_dflash.facts.kernel import KernelJournal, oom_kills, xids
 from pytest_dflash.facts.platform import Clock, Memory
 from pytest_dflash.facts.procfs import Process
-from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
+from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.facts.starts import Previous
 from pytest_dflash.facts.systemd import Unit
 from pytest_dflash.findings import Judgement, Outcome, failed, not_applicable, unproven
+from pytest_dflash.rules import driver
 from pytest_dflash.rules.gpu import Gpus, visible
 from pytest_dflash.rules.judge import HEAR, Expectation, compare, evidence
 from pytest_dflash.rules.systemd import spell
@@ -37,8 +38,8 @@ def xid(kernel: Reading[KernelJournal], gpus: Gpus, unit: Reading[Unit], clock: 
     Where the log was rotated and tells of no Xid, it must reach back to the start of the running service, or a
     day: a host that has been up for long is not accused, and it is said since when nothing was reported.
     """
-    if isinstance(gpus, Absent):
-        return not_applicable(f"no NVIDIA GPU that could report an Xid: {gpus.where}")
+    if mute := driver.untold(kernel, gpus, "since boot"):
+        return mute
     judgement = compare(
         "kernel journal",
         kernel,

@@ -7,6 +7,7 @@ a link may sleep between two kernels. An idle sample proves nothing, and a GPU t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from pytest_dflash.findings import Evidence, Json, Judgement, failed, not_applic
 from pytest_dflash.load.measurement import Measurement
 from pytest_dflash.load.sampling import HostSample
 from pytest_dflash.profile import schema
+from pytest_dflash.rules import driver
 from pytest_dflash.rules.gpu import HELD_BACK
 
 T = TypeVar("T")
@@ -176,16 +178,21 @@ def _machine(
             remedy="look the number up in NVIDIA's Xid catalogue before this host gets traffic",
             measures=measures,
         )
-    if not any(isinstance(sample.kernel, Value) for sample in loaded):
-        if all(isinstance(sample.gpus, Absent) for sample in loaded):
-            return not_applicable("no NVIDIA GPU whose driver could complain under load", measures=measures)
-        why = next((each.kernel.why for each in loaded if isinstance(each.kernel, Silent)), "it said nothing")
-        return unproven(
-            f"whether the driver complained under load could not be told: {why}", measures=measures
-        )
+    if mute := driver.untold(_heard([each.kernel for each in loaded]), _seen(loaded), "under load"):
+        return replace(mute, measures=measures)
     busy = fmean(waiting) if waiting else 0.0
     crowded = f"; CPUs are crowded: {busy:.0f} % of the time a task waited for one" if busy > CROWDED else ""
     return passed(f"under load no new Xid; {price}{crowded}", measures=measures)
+
+
+def _heard(readings: Sequence[Reading[T]]) -> Reading[T]:
+    """The first that says something, else the first."""
+    return next((each for each in readings if isinstance(each, Value)), readings[0])
+
+
+def _seen(loaded: Sequence[HostSample]) -> Reading[tuple[Gpu, ...]]:
+    """Absent only where no look found a GPU, nor failed to look."""
+    return next((each.gpus for each in loaded if not isinstance(each.gpus, Absent)), loaded[0].gpus)
 
 
 def _first(samples: Sequence[HostSample]) -> Mapping[str, Gpu]:
