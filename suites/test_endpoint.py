@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from pytest_dflash.checks import check
@@ -32,16 +34,16 @@ def test_the_engine_was_not_put_to_sleep(host_run: HostRun) -> Judgement:
     return endpoint.awake(host_run.load_now())
 
 
-@check("endpoint.completion", level="probe", requests=1, tokens=MAX_TOKENS)
+@check("endpoint.completion", level="probe", requests=2, tokens=2 * MAX_TOKENS)
 def test_a_short_completion_is_correct(service: Service, profile: Profile) -> Judgement:
-    answer = service.client.complete(profile.endpoint.prompt, max_tokens=MAX_TOKENS)
-    return completion.judge(answer, expect=profile.endpoint.expect, max_tokens=MAX_TOKENS)
+    ask = partial(service.client.complete, profile.endpoint.prompt, max_tokens=MAX_TOKENS)
+    return completion.asked(ask, expect=profile.endpoint.expect, max_tokens=MAX_TOKENS)
 
 
-@check("endpoint.stream_ends", level="probe", requests=1, tokens=MAX_TOKENS)
+@check("endpoint.stream_ends", level="probe", requests=2, tokens=2 * MAX_TOKENS)
 def test_a_stream_ends_properly(service: Service, profile: Profile) -> Judgement:
-    answer = service.client.stream(profile.endpoint.prompt, max_tokens=MAX_TOKENS)
-    return completion.judge(answer, expect=profile.endpoint.expect, max_tokens=MAX_TOKENS)
+    ask = partial(service.client.stream, profile.endpoint.prompt, max_tokens=MAX_TOKENS)
+    return completion.asked(ask, expect=profile.endpoint.expect, max_tokens=MAX_TOKENS)
 
 
 @check("endpoint.same_process", level="probe")

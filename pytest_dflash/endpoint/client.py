@@ -39,6 +39,8 @@ MAX_PASSIVE_BYTES = 16 * 2**20
 """Of a route that only tells: engines tell some hundred kilobytes, and JSON takes twenty times its size when read."""
 MAX_ERROR_BYTES = 64 * 2**10
 CONNECT_S = 10.0
+WITHOUT_THOUGHTS = {"thinking": False, "enable_thinking": False}
+"""How templates are asked for an answer without thoughts: DeepSeek's and Kimi's name, Qwen's and GLM's. Others ignore it."""
 HIDDEN = "****"
 OUR_HEADERS = frozenset(
     {
@@ -185,7 +187,8 @@ class Client:
 
         Args:
             prompt: What the user says.
-            **options: `max_tokens` (64), `route` ("chat" or "completions"), `token_ids` (ask for them).
+            **options: `max_tokens` (64), `route` ("chat" or "completions"), `token_ids` (ask for them),
+                `thinking` (False: the chat's template is asked to leave thoughts out).
 
         Raises:
             EndpointTrouble: The service did not accept the request, or fell silent until the deadline.
@@ -194,7 +197,7 @@ class Client:
         with self._typed(asked), self._request(prompt, stream=True, **options) as response:
             return read_stream(self._until_cut(self._pieces(asked, response.iter_bytes, started)))
 
-    def _request(
+    def _request(  # noqa: PLR0913 - each is a wish of its own
         self,
         prompt: str,
         *,
@@ -202,12 +205,15 @@ class Client:
         max_tokens: int = 64,
         route: Literal["chat", "completions"] = "chat",
         token_ids: bool = False,
+        thinking: bool = True,
     ) -> AbstractContextManager[Any]:
         body: dict[str, Any] = {"model": self._served_model(), "temperature": 0, "max_tokens": max_tokens}
         if stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         if token_ids:
             body["extra_body"] = {"return_token_ids": True}
+        if not thinking:
+            body["extra_body"] = {**body.get("extra_body", {}), "chat_template_kwargs": WITHOUT_THOUGHTS}
         if route == "chat":
             body["messages"] = [{"role": "user", "content": prompt}]
             return self._openai.chat.completions.with_streaming_response.create(**body)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from pytest_dflash.endpoint.protocol import Ending, Generation
-from pytest_dflash.findings import Judgement, failed, passed, unproven
+from pytest_dflash.findings import Judgement, Outcome, failed, passed, unproven
 
 PROPER = ("stop", "length")
 """Reasons for which an answer may end that only has to be text."""
@@ -34,6 +35,29 @@ def judge(generation: Generation, *, expect: str | None = None, max_tokens: int 
         if judgement := rule(generation, max_tokens):
             return judgement
     return _wording(generation, expect)
+
+
+def asked(
+    ask: Callable[..., Generation], *, expect: str | None = None, max_tokens: int | None = None
+) -> Judgement:
+    """The judgement of an answer; of a model whose thoughts used up the limit, of one without thoughts.
+
+    Args:
+        ask: Asks for an answer, with `thinking=False` for one without thoughts.
+        expect: As `judge`.
+        max_tokens: As `judge`.
+    """
+    first = ask()
+    found = judge(first, expect=expect, max_tokens=max_tokens)
+    if found.outcome is not Outcome.UNPROVEN or not first.reasoning or first.text:
+        return found
+    again = judge(ask(thinking=False), expect=expect, max_tokens=max_tokens)
+    if again.outcome is not Outcome.PASS:
+        return found
+    return replace(
+        again,
+        summary=f"{again.summary}; asked not to think, as its thoughts alone used up {max_tokens} tokens",
+    )
 
 
 def _no_error(generation: Generation, _: int | None) -> Judgement | None:

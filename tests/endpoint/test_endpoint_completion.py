@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dflash.endpoint.completion import judge, repeated_text
+from pytest_dflash.endpoint.completion import asked, judge, repeated_text
 from pytest_dflash.endpoint.protocol import Ending, Generation, Usage
 from pytest_dflash.findings import Outcome
 
@@ -109,6 +109,44 @@ def test_without_usage_nothing_is_established(usage: Usage | None) -> None:
     judgement = judge(replace(GOOD, usage=usage))
     assert judgement.outcome is Outcome.UNPROVEN
     assert judgement.summary == "the engine gave no usage: the number of tokens cannot be established"
+
+
+@pytest.mark.parametrize(
+    "second, outcome",
+    [
+        (GOOD, Outcome.PASS),
+        (replace(GOOD, text="No."), Outcome.UNPROVEN),
+        (replace(GOOD, error="400"), Outcome.UNPROVEN),
+    ],
+)
+def test_a_model_whose_thoughts_used_up_the_limit_is_asked_once_without_them(
+    second: Generation, outcome: Outcome
+) -> None:
+    thinking = replace(GOOD, text="", reasoning="The user wants", finish_reason="length")
+    said: list[bool] = []
+
+    def ask(*, thinking: bool = True) -> Generation:
+        said.append(thinking)
+        return first if thinking else second
+
+    first = thinking
+    judgement = asked(ask, expect="(?i)ready", max_tokens=3)
+    assert (judgement.outcome, said) == (outcome, [True, False])
+    if outcome is Outcome.PASS:
+        assert judgement.summary.endswith("; asked not to think, as its thoughts alone used up 3 tokens")
+    else:
+        assert "still reasoning" in judgement.summary
+
+
+def test_a_model_that_answers_is_asked_once() -> None:
+    said: list[bool] = []
+
+    def ask(*, thinking: bool = True) -> Generation:
+        said.append(thinking)
+        return GOOD
+
+    assert asked(ask, expect="(?i)ready").outcome is Outcome.PASS
+    assert said == [True]
 
 
 def test_a_limit_that_was_used_up_by_reasoning_decides_nothing() -> None:

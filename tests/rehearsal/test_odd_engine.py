@@ -46,6 +46,14 @@ def test_thoughts_come_in_a_field_of_their_own_and_content_is_null_meanwhile(odd
     assert any(each.get("content", "") is None for each in deltas)
 
 
+def test_a_chat_that_is_asked_not_to_think_answers_at_once(odd: StandInHost) -> None:
+    question = {"role": "user", "content": "Reply with the word ready."}
+    wish = {"chat_template_kwargs": {"enable_thinking": False}}
+    body: dict[str, object] = {"messages": [question], "max_tokens": 64, **wish}
+    (choice,) = json.loads(ask(odd, "/v1/chat/completions", body))["choices"]
+    assert (choice["message"]["content"], choice["message"]["reasoning_content"]) == ("ready", None)
+
+
 def test_its_log_is_json_and_its_main_process_is_no_wrapper(odd: StandInHost) -> None:
     lines = odd.tool("journalctl", "-a", "-o", "cat", "-n", "3", "-u", odd.unit).splitlines()
     assert all("message" in json.loads(line) for line in lines)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import wishes_read
+from . import reasoning, wishes_read
 from .refusal import Refused
 from .scheduler import Job, Scheduler
 from .sequence import Wishes
@@ -24,6 +24,7 @@ class Request:
         scores: Whether log probabilities are to be told.
         echo: The prompt is repeated in the text.
         usage: A stream ends with the usage.
+        thinks: The answer may begin with thoughts.
         details: What SGLang tells on top when asked: "meta_info", "spec_tokens_details".
     """
 
@@ -35,6 +36,7 @@ class Request:
     token_ids: bool
     scores: bool
     echo: bool
+    thinks: bool = False
     details: frozenset[str] = frozenset()
     stop: tuple[str, ...] = ()
 
@@ -49,7 +51,10 @@ def read(body: Any, scheduler: Scheduler, *, chat: bool) -> Request:
     if not isinstance(body, Mapping) or required not in body:
         raise Refused(f"1 validation error:\n  {{'type': 'missing', 'loc': ('body', '{required}'), "
                       "'msg': 'Field required'}", kind="Bad Request")  # fmt: skip
-    prompts = _prompts(body, chat=chat)
+    thinks = chat and scheduler.fields["reasoning_parser"] is not None and not reasoning.declined(body)
+    prompts = _prompts(
+        body, chat=chat, opened="" if thinks or not scheduler.thought else reasoning.NO_THOUGHT
+    )
     wishes = [_wishes(body, prompt, scheduler, chat=chat) for prompt in prompts]
     if body.get("return_meta_info") and body.get("stream"):
         raise Refused("return_meta_info is not supported with stream.")
@@ -68,6 +73,7 @@ def read(body: Any, scheduler: Scheduler, *, chat: bool) -> Request:
         token_ids=bool(body.get("return_token_ids")),
         scores=wishes[0].scores,
         echo=bool(body.get("echo")) and not chat,
+        thinks=thinks,
         details=frozenset(
             name for name in ("meta_info", "spec_tokens_details") if body.get(f"return_{name}")
         ),
@@ -75,10 +81,10 @@ def read(body: Any, scheduler: Scheduler, *, chat: bool) -> Request:
     )
 
 
-def _prompts(body: Mapping[str, Any], *, chat: bool) -> list[list[int]]:
+def _prompts(body: Mapping[str, Any], *, chat: bool, opened: str) -> list[list[int]]:
     if chat:
         said = "\n".join(f"<|{turn['role']}|>{_text(turn.get('content'))}" for turn in body["messages"])
-        return [wishes_read.ids(said + "\n<|assistant|>")]
+        return [wishes_read.ids(said + "\n<|assistant|>" + opened)]
     prompt = body["prompt"]
     several = isinstance(prompt, list) and bool(prompt) and not isinstance(prompt[0], int)
     return [wishes_read.ids(each) for each in (prompt if several else [prompt])]

@@ -114,7 +114,7 @@ def complete(request: Request, scheduler: Scheduler) -> dict[str, Any]:
             *(job.sequence.prompt_scores if request.echo else ()),
             *job.sequence.said_scores[: len(said)],
         ]
-        thought, answer = _parting(scheduler)(text)
+        thought, answer = _parting(request)(text)
         content: dict[str, Any] = (
             {"message": {"role": "assistant", "content": answer, "reasoning_content": thought or None}}
             if request.chat
@@ -151,7 +151,7 @@ def stream(request: Request, scheduler: Scheduler) -> Iterator[dict[str, Any]]:
         if request.chat:
             role = {"delta": {"reasoning_content": None, "role": "assistant", "content": ""}}
             yield head | _chunk(request, index, role)
-        said, part = 0, _parting(scheduler)
+        said, part = 0, _parting(request)
         for step, text in _at_a_time(_steps(request, job), scheduler.fields["stream_interval"]):
             content: dict[str, Any] = {"delta": _delta(*part(text))} if request.chat else {"text": text}
             ids: dict[str, Any] = {"token_ids": list(step.tokens)} if request.token_ids else {}
@@ -173,8 +173,8 @@ def stream(request: Request, scheduler: Scheduler) -> Iterator[dict[str, Any]]:
         yield head | {"choices": [], "usage": _usage(request, scheduler, produced)}
 
 
-def _parting(scheduler: Scheduler) -> Callable[[str], tuple[str, str]]:
-    return reasoning.parser(asked=scheduler.fields["reasoning_parser"] is not None)
+def _parting(request: Request) -> Callable[[str], tuple[str, str]]:
+    return reasoning.parser(asked=request.thinks)
 
 
 def _delta(thought: str, answer: str) -> dict[str, Any]:

@@ -5,11 +5,29 @@ Law: text in, text out; of the kind that takes every answer for begun with a tho
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 END = "</think>"
-THOUGHT = b"It wants one word." + END.encode()
-"""What is thought before a word that was asked for."""
+NO_THOUGHT = "<think></think>"
+"""What a chat's template opens the answer with where it was asked not to think."""
+_LONG = "deepseek-r1"
+_SHORT_THOUGHT = "It wants one word."
+_LONG_THOUGHT = "It wants one word, and which one it is should be thought over from every side. " * 4
+
+
+def thought(fields: Mapping[str, Any]) -> bytes:
+    """What is thought before a word that was asked for; one of the parsers belongs to a model that thinks long."""
+    parser = fields["reasoning_parser"]
+    if parser is None:
+        return b""
+    return f"{_LONG_THOUGHT if parser == _LONG else _SHORT_THOUGHT}{END}".encode()
+
+
+def declined(body: Mapping[str, Any]) -> bool:
+    """Whether a request asks not to think, by either name that templates have for it."""
+    asked = body.get("chat_template_kwargs")
+    return isinstance(asked, Mapping) and False in (asked.get("thinking"), asked.get("enable_thinking"))
 
 
 def unparted(text: str) -> tuple[str, str]:

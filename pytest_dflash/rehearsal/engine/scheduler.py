@@ -93,7 +93,7 @@ class Scheduler:
             foreign: Requests of somebody else that run all the time.
         """
         self.fields = fields
-        self.thought = reasoning.THOUGHT if fields["reasoning_parser"] else b""
+        self.thought = reasoning.thought(fields)
         self.decoder = decoder
         self.schedule = Schedule(pace or Pace())
         self.foreign = foreign

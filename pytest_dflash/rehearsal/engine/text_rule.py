@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from . import tokens
+from . import reasoning, tokens
 
 _ASKED = re.compile(rb"[Rr]eply with (?:only )?the (?:single )?word[s:]? [\"'`]?(\w+)[\"'`]?[.!]?")
 _TURN = b"<|assistant|>"
@@ -29,5 +29,7 @@ def follows(prompt: Sequence[int], thought: bytes = b"") -> Mapping[int, int]:
     asked = every[-1]
     turn = said.find(_TURN, asked.end())
     begin = asked.end() if turn < 0 else turn + len(_TURN)
+    if said.endswith(reasoning.NO_THOUGHT.encode()):
+        begin, thought = len(said), b""
     word = [tokens.of_byte(byte) for byte in thought + asked.group(1)]
     return dict(enumerate([*word, tokens.EOS], begin))

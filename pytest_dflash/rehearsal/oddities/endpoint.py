@@ -48,5 +48,12 @@ ENDPOINT = (
         "reasoning-model",
         "a model that thinks first: its thoughts come in a field of their own, and its content is null meanwhile",
         before=stages.replace(" --trust-remote-code", " --reasoning-parser kimi_k2 --trust-remote-code"),
+        places=("reasoning",),
+    ),
+    Oddity(
+        "long-thoughts",
+        "a model that thinks longer than it may answer, so that no content comes unless it is asked not to think",
+        before=stages.replace(" --trust-remote-code", " --reasoning-parser deepseek-r1 --trust-remote-code"),
+        places=("reasoning",),
     ),
 )
