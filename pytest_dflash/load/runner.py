@@ -2,7 +2,7 @@
 
 Law: an agent; it decides when to send what, and nothing about floors: who judges says when it has seen enough.
 Between two repeats nothing is in flight: only then answers are read and bytes forgotten. Memory: the answers of one
-repeat as bytes (about 300 a chunk, 64 MiB an answer at most), and 50 bytes a chunk of what was read, all in all.
+repeat as bytes (about 300 a chunk, 32 MiB an answer at most), and 50 bytes a chunk of what was read, all in all.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from pytest_dflash.load.records import Failure
 
 CONNECT_S = 10.0
 CROSSING_S = 1.0
-MAX_BYTES = 16 * 2**20
-"""Of one answer: at 64 streams a gigabyte, where a real answer takes one or two megabytes at most."""
+MAX_BYTES = 32 * 2**20
+"""Of one answer: a hundred thousand chunks with a token each. 64 endless ones take two gigabytes."""
 clock = time.monotonic
 
 
