@@ -90,8 +90,8 @@ def visible(text: str) -> str:
 
 
 def ended(text: str) -> str:
-    """A sentence with its full stop."""
-    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+    """A sentence with its full stop, which may stand within its last quotation."""
+    return text if text.endswith((".", "!", "?", "…", '."')) else f"{text}."
 
 
 def _escaped(text: str) -> Iterator[str]:

@@ -22,6 +22,8 @@ ORDER = (
     Outcome.NOT_RUN,
     Outcome.NOT_APPLICABLE,
 )
+NAMED = 3
+"""So many checks are named that say the same; of eight GPUs a number is enough."""
 MEANING = {
     Verdict.ACCEPT: "the host may take traffic",
     Verdict.REJECT: "the host must not take traffic",
@@ -47,16 +49,26 @@ def block(findings: Sequence[Finding], run: Mapping[str, Any], place: str) -> li
 
 def title(finding: Finding) -> str:
     """The check with its parameter and its host, on one line."""
+    return f"{short(finding)} on {finding.host}"
+
+
+def short(finding: Finding) -> str:
+    """The check with its parameter."""
     param = f"[{visible(finding.param)}]" if finding.param else ""
-    return f"{finding.check}{param} on {finding.host}"
+    return f"{finding.check}{param}"
 
 
 def reasons(findings: Sequence[Finding], unmet: Sequence[str]) -> list[str]:
     """Which findings and which gate patterns decided the verdict, failures first, waived ones last.
 
-    Several unproven findings of one check are one line: they have one cause.
+    Failures with the same remedy are one line, by the most telling: there is one thing to mend. Several unproven
+    findings of one check are one line: they have one cause.
     """
-    lines = [line(finding) for finding in findings if finding.outcome is Outcome.FAIL]
+    alike: dict[tuple[str, str], list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        if finding.outcome is Outcome.FAIL:
+            alike.setdefault((finding.host, finding.judgement.remedy or str(number)), []).append(finding)
+    lines = [_together(sorted(group, key=telling)) for group in alike.values()]
     unproven: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         if finding.outcome is Outcome.UNPROVEN:
@@ -80,8 +92,23 @@ def line(finding: Finding) -> str:
     return f"{finding.outcome:<9} {title(finding)}: {visible(finding.judgement.summary)}"
 
 
+def _together(group: Sequence[Finding]) -> str:
+    """The first on its line, and what else says the same: by name, or by number where they are many."""
+    first, *rest = group
+    names = list(dict.fromkeys(short(each) for each in rest))
+    if not names:
+        return line(first)
+    told = ", ".join(names) if len(names) <= NAMED else f"{len(names)} more"
+    return f"{line(first)} (seen as well by {told})"
+
+
 TELLS_MORE = ("endpoint.serves", "systemd.active", "window.", "flags.in_force", "flags.environment")
 """Checks whose advice knows what is expected: "reload" alone may put a wrong value into force."""
+
+
+def telling(finding: Finding) -> int:
+    """How early a finding is told of those that say the same."""
+    return next((n for n, tells in enumerate(TELLS_MORE) if finding.check.startswith(tells)), len(TELLS_MORE))
 
 
 def next_step(findings: Sequence[Finding], verdict: Verdict) -> str | None:
