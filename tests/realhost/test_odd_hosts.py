@@ -128,3 +128,53 @@ def test_a_port_that_systemd_has_bound_is_the_units(mini_host: Service, tmp_path
     assert red(document) == set(), document["stdout"][-4000:]
     owners = finding(document, "exposure.bind")
     assert owners["outcome"] == "pass"
+
+
+AS_SGLANG = """
+uid=$(id -u sglang)
+export XDG_RUNTIME_DIR=/run/user/$uid
+own() { setpriv --reuid="$uid" --regid="$(id -g sglang)" --init-groups systemctl --user "$@"; }
+"""
+
+
+@pytest.fixture(scope="module")
+def of_user(mini_host: Service) -> Iterator[Service]:
+    """A unit of the own manager of sglang, which lingers; its paths begin with the user's home."""
+    machine = mini_host.machine
+    service = replace(mini_host, port=free_port(), unit="sglang-own.service")
+    system = ("User=", "StateDirectory=", "CacheDirectory=")
+    lines = [line for line in service.text().splitlines(keepends=True) if not line.startswith(system)]
+    text = "".join(lines).replace("WorkingDirectory=/var/lib/sglang", "WorkingDirectory=%h")
+    text = text.replace("--model-path /srv/models/target", "--model-path %h/model")
+    machine.put("/etc/systemd/user/sglang-own.service", text.replace("multi-user", "default"))
+    machine.sh(
+        "cp -rT /srv/models/target /var/lib/sglang/model; loginctl enable-linger sglang; usermod -aG systemd-journal sglang"
+    )
+    try:
+        machine.sh(
+            f"{AS_SGLANG} until [ -S $XDG_RUNTIME_DIR/bus ]; do sleep 0.1; done\n"
+            f"own daemon-reload; own start {service.unit}"
+        )
+        service.wait()
+        yield service
+    finally:
+        machine.sh(
+            f"{AS_SGLANG} own stop {service.unit}; loginctl disable-linger sglang; "
+            "gpasswd -d sglang systemd-journal; rm /etc/systemd/user/sglang-own.service",
+            check=False,
+        )
+
+
+@pytest.mark.parametrize("options", [(), ("--sudo", "--sudo-user=sglang")], ids=["root", "the user"])
+def test_a_unit_of_a_users_own_manager_is_accepted(
+    of_user: Service, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    folder = profiled(of_user, tmp_path / "run")
+    profile = folder / "dflash.toml"
+    text = profile.read_text("utf-8").replace("[endpoint]", 'user_manager = "sglang"\n[endpoint]', 1)
+    profile.write_text(text, "utf-8")
+    document = run(of_user, folder, *options, user="admin" if options else "root")
+    assert red(document) == set(), document["stdout"][-4000:]
+    assert document["run"]["verdict"] == "accept"
+    window = finding(document, "window.reaches_draft_runner")
+    assert "/systemd/user/sglang-own.service:" in window["evidence"][0]["where"]

@@ -24,8 +24,10 @@ useradd --create-home --shell /bin/bash visitor
 useradd --create-home --shell /usr/sbin/nologin guest
 echo 'admin ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/admin
 """
-# A host of the tests has no screen, no mail and no updates to look for.
+# A host of the tests has no screen, no mail and no updates to look for. Logins begin no session, as where PAM knows none:
+# the managers of users are started by lingering alone.
 QUIET = """
+pam-auth-update --package --remove systemd
 systemctl mask -q getty@.service console-getty.service apt-daily.timer apt-daily-upgrade.timer \
     dpkg-db-backup.timer e2scrub_all.timer fstrim.timer systemd-networkd.service systemd-timesyncd.service
 rm -f /etc/ssh/ssh_host_*
@@ -56,6 +58,8 @@ HOST = Recipe(
         "sudo",
         "libnuma1",  # for vLLM
         "libgomp1",  # for llama.cpp
+        "libpam-systemd",  # this and the next one for units of users
+        "dbus-user-session",
     ),
     USERS + QUIET,
 )
