@@ -121,3 +121,11 @@ def test_the_profile_of_the_page_is_read_as_it_stands(tmp_path: Path) -> None:
     assert profile.flags["speculative-config.num_speculative_tokens"] == 7
     assert (profile.window.tokens, profile.window.via) == (2048, "native")
     assert profile.exposure.key_required is True
+
+
+def test_the_profile_of_a_llamacpp_host_on_the_page_is_read_as_it_stands(tmp_path: Path) -> None:
+    _, second, *_ = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "llamacpp.toml").write_text(second, encoding="utf-8")
+    profile = load(tmp_path / "llamacpp.toml").profile
+    assert profile.service.engine == "llamacpp"
+    assert profile.flags["spec-draft-n-max"] == 7
