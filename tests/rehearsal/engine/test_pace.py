@@ -45,6 +45,7 @@ def test_a_rest_begins_the_schedule_anew() -> None:
     [
         (Pace(step_ms=10), 4, 100, 0, 10),
         (Pace(step_ms=10, step_ms_per_request=2), 4, 100, 0, 16),
+        (Pace(step_ms=10, draft_ms=5), 1, 100, 0, 15),
         (Pace(step_ms=10, slow_factor=3), 4, 100, 99, 10),
         (Pace(step_ms=10, slow_factor=3, slow_from_concurrency=4), 3, 100, 0, 10),
         (Pace(step_ms=10, slow_factor=3, slow_from_concurrency=4), 4, 100, 0, 30),
@@ -79,5 +80,17 @@ def test_it_stalls_every_so_often() -> None:
 
 
 def test_an_unknown_pace_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown in pace: step_s; known are prefill_ms_per_token, "):
+    with pytest.raises(ValueError, match="unknown in pace: step_s; known are draft_ms, prefill_ms_per_token, "):
         of({"step_s": 1})
+
+
+def test_a_process_that_drafts_nothing_takes_no_time_for_drafts() -> None:
+    pace = Pace(step_ms=10, draft_ms=5)
+    assert pace.in_process(1, drafts=True).draft_ms == 5
+    assert pace.in_process(1, drafts=False).draft_ms == 0
+
+
+def test_every_so_manieth_start_is_slow_and_the_others_are_not() -> None:
+    pace = Pace(step_ms=10, slow_factor=3, slow_every_start=3)
+    took = [pace.in_process(start, drafts=True).step_s(1, 1, 0) for start in range(1, 7)]
+    assert took == [0.01, 0.01, 0.03, 0.01, 0.01, 0.03]
