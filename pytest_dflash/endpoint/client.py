@@ -39,6 +39,7 @@ MAX_PASSIVE_BYTES = 16 * 2**20
 """Of a route that only tells: engines tell some hundred kilobytes, and JSON takes twenty times its size when read."""
 MAX_ERROR_BYTES = 64 * 2**10
 CONNECT_S = 10.0
+UNTRUSTED = "endpoint.ca_file names a private authority, endpoint.url a name that the certificate has"
 WITHOUT_THOUGHTS = {"thinking": False, "enable_thinking": False}
 """How templates are asked for an answer without thoughts: DeepSeek's and Kimi's name, Qwen's and GLM's. Others ignore it."""
 HIDDEN = "****"
@@ -326,6 +327,7 @@ class Client:
             kind, reason = Kind.UNREACHABLE, "nothing answers there"
         elif _caused_by(error, ssl.SSLError):
             kind = Kind.TLS
+            reason += f"; {UNTRUSTED}" if _caused_by(error, ssl.SSLCertVerificationError) else ""
         elif _caused_by(error, ConnectionRefusedError):
             kind, reason = Kind.REFUSED, "connection refused"
         elif isinstance(error, httpx.ConnectError | httpx.InvalidURL):

@@ -260,6 +260,9 @@ class TestTls:
             error = trouble(lambda: client.get("/x"))
         assert error.kind is Kind.TLS
         assert "certificate verify failed" in str(error)
+        assert str(error).endswith(
+            "; endpoint.ca_file names a private authority, endpoint.url a name that the certificate has"
+        )
 
     def test_https_of_a_port_without_tls(self, service: Any) -> None:
         with Client(f"https://127.0.0.1:{service.port}") as client:
