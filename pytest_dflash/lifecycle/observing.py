@@ -52,6 +52,7 @@ def observe(facts: Facts, dialect: Dialect, answers: bool | None = None) -> Obse
         invocation_id=u.invocation_id,
         n_restarts=u.n_restarts,
         serving_process=None if not isinstance(facts.processes, (Value, Absent)) else engine,
+        containers=bool(clients(facts)),
         port=facts.port,
         port_open=None if listening is None else bool(listening),
         owner_in_unit=owned(listening, facts),
@@ -91,12 +92,18 @@ def owned(listening: list[Listener] | None, facts: Facts) -> bool | None:
     ):
         return None
     ours = {process.pid for process in facts.processes.value}
-    if any(starts_container(process.argv) for process in facts.processes.value):
+    if clients(facts):
         owners = facts.listener_owners.value if isinstance(facts.listener_owners, Value) else {}
         pids = {pid for each in listening for pid in each.pids or ()} - ours
         if pids and all(pid in owners and OF_CONTAINERS.search(owners[pid].cgroup) for pid in pids):
             return None
     return all(ours & set(each.pids or ()) for each in listening)
+
+
+def clients(facts: Facts) -> list[int]:
+    """The unit's processes that only start a container."""
+    processes = facts.processes.value if isinstance(facts.processes, Value) else ()
+    return [process.pid for process in processes if starts_container(process.argv)]
 
 
 def owner(listening: list[Listener] | None, facts: Facts) -> str:

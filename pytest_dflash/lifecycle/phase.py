@@ -56,6 +56,7 @@ class Observation:
         restarts_grown: Whether either moved since the first look without our asking.
         invocation_changed: After a restart that we asked for: whether the invocation is a new one.
         serving_process: Whether a process of the unit's cgroup runs the engine.
+        containers: Whether the unit starts containers, so that the engine may be a process of somebody else.
         port_open: Whether somebody listens on the engine's port. port: which one.
         owner_in_unit: Whether the listener is a process of this invocation's cgroup. owner: it, in words.
         log_heard: Whether this invocation's log could be read from its start.
@@ -79,6 +80,7 @@ class Observation:
     restarts_grown: bool | None = None
     invocation_changed: bool | None = None
     serving_process: bool | None = None
+    containers: bool = False
     port: int | None = None
     port_open: bool | None = None
     owner_in_unit: bool | None = None
@@ -218,6 +220,13 @@ TABLE: tuple[Row, ...] = (
         Phase.ACTIVE_NOT_SERVING,
         lambda o: o.sub_state == "exited",
         lambda _: "the unit is active, and its process is over",
+    ),
+    Row(
+        Phase.UNKNOWN,
+        lambda o: _no_engine(o) and o.containers,
+        lambda _: (
+            "the unit starts containers by no name of theirs, so that their processes are not known: use `run --name`"
+        ),
     ),
     Row(
         Phase.STARTING,

@@ -116,6 +116,15 @@ def test_a_daemon_that_publishes_a_containers_port_is_not_taken_for_a_stranger()
     assert seen.owner_in_unit is None
 
 
+def test_containers_that_nobody_can_tell_from_others_prove_nothing() -> None:
+    compose = replace(ENGINE, argv=("docker", "compose", "up"))
+    seen = look(processes=Value((compose,)), serving=Silent("none"), port=None)
+    assert standing(seen).phase is Phase.UNKNOWN
+    assert standing(seen).why == (
+        "the unit starts containers by no name of theirs, so that their processes are not known: use `run --name`"
+    )
+
+
 def test_an_owner_that_may_not_be_seen_is_not_guessed() -> None:
     seen = look(listeners=Value((Listener("*", 30000, None),)))
     assert (seen.port_open, seen.owner_in_unit, seen.owner) == (True, None, "")

@@ -255,6 +255,7 @@ OBSERVATIONS = st.builds(
     ready_line=st.sampled_from([None, "ready"]),
     answers=NONE_OR_BOOL,
     completes=NONE_OR_BOOL,
+    containers=st.booleans(),
     start_limit=st.booleans(),
     progress=st.sampled_from(["", "Load weight"]),
     age_s=st.sampled_from([None, 1.0, 600.0]),
@@ -288,6 +289,7 @@ def test_every_row_of_the_table_can_be_reached() -> None:
 
 SEEN = (
     Observation(),
+    replace(LOADING, serving_process=False, containers=True),
     Observation(load_state="masked", active_state="inactive"),
     replace(FAILED, stopped_by_request=True),
     FAILED,
