@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_dflash.host_run import HostRun
 
 NO_LOAD = "the profile has no [[throughput]] load"
+ONCE = "the load is measured in one process only; [[throughput]] starts = 3 restarts the unit for more"
 
 
 @dataclass
@@ -40,13 +41,15 @@ class FreshLoads:
         """
         if name is None:
             return not_applicable(NO_LOAD)
-        found = [self.loads.measure(name)]
-        wanted = found[0].load.starts
-        if wanted > 1 and (untold := tree_budget.untold(self.run.allowed)):
+        wanted = next(load.starts for load in self.run.profile.throughput if load.name == name)
+        if wanted < 2:
+            return not_applicable(ONCE)
+        if untold := tree_budget.untold(self.run.allowed, "restart"):
             return untold
+        found = self.loads.measure(name)
         while self.starts < wanted:
             self._start()
-        return starts.starts([*found, *self._by_start.get(name, ())])
+        return starts.starts([found, *self._by_start[name]])
 
     def _start(self) -> None:
         """One process more, for all loads that want it; one that somebody else just started will do."""

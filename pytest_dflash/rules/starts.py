@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from pytest_dflash.findings import Json, Judgement, Outcome, failed, not_applicable, passed, unproven
+from pytest_dflash.findings import Json, Judgement, Outcome, failed, passed, unproven
 from pytest_dflash.load.floors import MEASURES, TOTAL
 from pytest_dflash.load.measurement import Measurement
 from pytest_dflash.load.spread import slow_starts
@@ -25,9 +25,6 @@ REMEDY = (
 def starts(measured: Sequence[Measurement]) -> Judgement:
     """The load meets its limits in each of several processes, or is alike in all of them."""
     first = measured[0]
-    if len(measured) < 2:
-        why = "the load is measured in one process only; [[throughput]] starts = 3 restarts the unit for more"
-        return finish(not_applicable(why), first)
     rates = [each.values(TOTAL) for each in measured]
     mute = [at for at, each in enumerate(rates, start=1) if not each]
     if mute:

@@ -17,12 +17,10 @@ def nothing() -> Judgement:
     return not_applicable("the profile names no budgets ([tree] budgets)")
 
 
-def untold(allowed: Allowed) -> Judgement | None:
-    """Why nothing is visited: sustained requests are not allowed."""
+def untold(allowed: Allowed, changing: str = "reconfigure") -> Judgement | None:
+    """Why nothing is visited, or restarted for: sustained requests are not allowed."""
     if not allowed.permits("load"):
-        why = (
-            f"needs --dflash-allow=load,reconfigure ({MEANING['load']}); allowed: {', '.join(allowed.words)}"
-        )
+        why = f"needs --dflash-allow=load,{changing} ({MEANING['load']}); allowed: {', '.join(allowed.words)}"
         return Judgement(outcome=Outcome.NOT_RUN, summary=why)
     return None
 

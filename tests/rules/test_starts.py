@@ -19,12 +19,6 @@ def thrice(*tpot_s: float, limits: dict[str, Any] | None = None, **more: Any) ->
     return [measured(wanted, tpot_s=each, ttft_s=0.01, **more) for each in tpot_s]
 
 
-def test_one_process_is_not_judged() -> None:
-    found = starts(thrice(0.02))
-    assert found.outcome is Outcome.NOT_APPLICABLE
-    assert "[[throughput]] starts = 3" in found.summary
-
-
 def test_starts_that_are_alike_pass_and_show_their_rates() -> None:
     found = starts(thrice(0.02, 0.0201, 0.0199))
     assert found.outcome is Outcome.PASS
