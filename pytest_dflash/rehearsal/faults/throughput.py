@@ -80,7 +80,7 @@ THROUGHPUT = (
         layer="throughput",
         severity="silent-slow",
         says="floor of 5",
-        before=paced(slow_factor=60, slow_from_concurrency=16),
+        before=paced(slow_factor=18, slow_from_concurrency=16),
     ),
     Fault(
         "late-first-token",
