@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,7 +77,41 @@ def whole() -> str:
         )
         for n in (1, 8)
     ]
-    return render.page(document(lost, hostile, *more, *speed, hosts=hosts))
+    return render.page(document(lost, hostile, *more, *speed, *curves(), hosts=hosts))
+
+
+def curves() -> Iterator[dict[str, Any]]:
+    """What each kind of picture is drawn from, with numbers as a large host has them."""
+    seconds = list(range(0, 3600, 60))
+    for card in range(8):
+        measured = {
+            "power_w": [600.5 + card] * 60,
+            "clock_sm_mhz": [2400 + card] * 60,
+            "temperature_c": [71] * 60,
+        }
+        yield finding("throughput.host_under_load", param=f"GPU-{card}", series={"at_s": seconds, **measured})
+    waits = {"concurrency": 128, "ttft_ms": 12_345.6, "ttft_low_ms": 12_000.0, "ttft_high_ms": 13_000.0}
+    yield finding(
+        "throughput.ttft", param="many", measures=waits, series={"ttft_ms": [90.0, 9_000.0, 20_000.0]}
+    )
+    yield finding("throughput.acceptance", param="many", series={"accepted_at": [0.9, 0.6, 0.3]})
+    points = [
+        {"context_tokens": 512, "accept_length": 4.1},
+        {"context_tokens": 131_072, "accept_length": 2.0},
+    ]
+    yield finding("throughput.context", series={"points": points, "window_tokens": 2048})
+    for budget in (1, 3, 7, 8, 15, 16, 31, 63):
+        for topk in (1, 4):
+            measures = {"accept_length": 1.234 + budget / 9}
+            yield finding("tree.acceptance_per_budget", param=f"{budget}-topk{topk}", measures=measures)
+    yield finding("tree.lossless", series={"margins": [0.01, 0.3]}, measures={"tolerance_nats": 0.5})
+
+
+PICTURES = (
+    "Output rate, all requests", "Time to first token", "Time to first token, by share of requests",
+    "Share of accepted drafts by depth", "Accept length over context", "Accept length by budget and top-k",
+    "Power under load", "Clocks under load", "Temperature under load", "Divergence margins",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -152,8 +187,43 @@ def test_hosts_are_compared_where_they_differ_and_everywhere_when_asked(page: An
     assert "host.memory" not in names()
 
 
-def test_pictures_name_what_they_mark(page: Any) -> None:
-    assert "floor" in page.find_element("id", "measured").text
+def test_each_picture_is_there_and_names_what_it_marks(page: Any) -> None:
+    titles = {each.text.removesuffix(" on gpu1") for each in page.find_elements("css selector", "figcaption")}
+    assert titles >= set(PICTURES)
+    told = page.find_element("id", "measured").text
+    assert all(word in told for word in ("floor", "may lie between", "window", "noise explains"))
+
+
+@pytest.mark.parametrize("width", [1280, 480])
+def test_every_word_of_a_picture_is_within_it_and_none_lies_on_another(page: Any, width: int) -> None:
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
+    )
+    try:
+        assert page.execute_script(MISPLACED) == []
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+MISPLACED = """
+const found = [];
+document.querySelectorAll("#measured svg").forEach((svg) => {
+  const frame = svg.getBoundingClientRect();
+  const words = Array.from(svg.querySelectorAll("text")).map((text) => [text.textContent, text.getBoundingClientRect()]);
+  words.forEach(([said, box], n) => {
+    const across = box.left >= frame.left - 1 && box.right <= frame.right + 1;
+    const outside = !across || box.top < frame.top - 1 || box.bottom > frame.bottom + 1;
+    if (outside) found.push(`${svg.ariaLabel}: ${said} is cut off`);
+    words.slice(n + 1).forEach(([other, that]) => {
+      const beside = box.right <= that.left + 1 || that.right <= box.left + 1;
+      const below = box.bottom <= that.top + 3 || that.bottom <= box.top + 3;
+      if (!beside && !below) found.push(`${svg.ariaLabel}: ${said} lies on ${other}`);
+    });
+  });
+});
+return found;
+"""
 
 
 def test_a_chip_filters_by_its_outcome(page: Any) -> None:
@@ -167,7 +237,8 @@ def test_columns_sort_by_keyboard(page: Any) -> None:
     button = page.find_element("css selector", "#all-checks th:nth-child(2) button")
     button.send_keys("\ue007")
     names = [row.find_element("class name", "name").text for row in shown(page)]
-    assert names == sorted(names, key=str.lower)
+    natural = [[int(w) if w.isdigit() else w.lower() for w in re.split(r"(\d+)", name)] for name in names]
+    assert natural == sorted(natural)
     button.send_keys("\ue007")
     again = [row.find_element("class name", "name").text for row in shown(page)]
     assert again[0] == names[-1]

@@ -11,7 +11,7 @@ from html import escape
 from math import floor, isfinite, log10
 
 WIDTH, HEIGHT = 420, 240
-LEFT, RIGHT, TOP, BOTTOM = 52, 12, 10, 40
+LEFT, RIGHT, TOP, BOTTOM = 60, 12, 10, 40
 LARGEST, SMALLEST = 1e15, 1e-9
 """Beyond these a number is no measure of ours, and a span is none."""
 COLOURS = 8
