@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from pytest_dflash.rehearsal.faults import FAULTS
 from tests.faults import matrix, page
 
 UNLOADED_S = 900
@@ -42,4 +41,4 @@ def _without_load(report: Any) -> bool:
     """Whether this ran an odd host, or a fault that is noticed without load."""
     told = dict(report.user_properties)
     name = told.get("fault", [""])[0]
-    return "oddities" in told or (name in FAULTS and FAULTS[name].level != "load")
+    return "oddities" in told or name in matrix.quick()
