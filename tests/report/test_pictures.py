@@ -129,3 +129,4 @@ def test_any_numbers_make_a_figure_or_none(values: list[tuple[float, float, floa
 def test_ticks_are_round_and_within_the_axis() -> None:
     assert Axis(0, 420, 0, 1).ticks() == [0, 100, 200, 300, 400]
     assert Axis(1, 64, 0, 1).ticks() == [20, 40, 60]
+    assert Axis(-0.1, 2.1, 0, 1).ticks(whole=True) == [0, 1, 2]

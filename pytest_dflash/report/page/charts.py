@@ -53,9 +53,10 @@ class Axis:
         """Where a value lies."""
         return self.start + (value - self.first) / (self.last - self.first) * (self.end - self.start)
 
-    def ticks(self) -> list[float]:
-        """About five round values."""
+    def ticks(self, *, whole: bool = False) -> list[float]:
+        """About five round values; `whole`: none between whole numbers."""
         step = nice((self.last - self.first) / 5)
+        step = max(step, 1.0) if whole else step
         count = floor(self.last / step + 1e-9) - floor(self.first / step - 1e-9)
         values = [(floor(self.first / step) + n) * step for n in range(count + 2)]
         return [value for value in values if self.first - 1e-9 <= value <= self.last + 1e-9]
@@ -91,12 +92,17 @@ def label(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a picture says beside its numbers: along the axes, and of limits and of the vertical line in its key."""
+    """What a picture says beside its numbers: along the axes, and of limits and of the vertical line in its key.
+
+    Attributes:
+        counts: Across are whole things, counted from none.
+    """
 
     across: str
     up: str
     limit: str = "floor"
     rule: str = "window"
+    counts: bool = False
 
 
 def lines(title: str, words: Words, series: Sequence[Series], rule: float | None = None) -> str:
@@ -110,9 +116,9 @@ def lines(title: str, words: Words, series: Sequence[Series], rule: float | None
     points = [point for each in drawn for point in each.points]
     xs = [point.x for point in points] + ([rule] if rule is not None else [])
     ys = [v for p in points for v in (p.y, p.low, p.high, p.limit) if v is not None and measured(v)]
-    x = wider(axis(xs, LEFT, WIDTH - RIGHT, from_zero=False))
+    x = wider(axis(xs, LEFT, WIDTH - RIGHT, from_zero=words.counts))
     y = axis(ys, HEIGHT - BOTTOM, TOP, from_zero=True)
-    parts = [*_frame(x, y, words.across, words.up)]
+    parts = [*_frame(x, y, words)]
     if rule is not None:
         parts.append(
             f'<line class="rule" x1="{x.at(rule):.1f}" x2="{x.at(rule):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
@@ -156,7 +162,7 @@ def _drawn(series: Series, x: Axis, y: Axis, colour: str) -> list[str]:
     return parts
 
 
-def _frame(x: Axis, y: Axis, across: str, up: str) -> list[str]:
+def _frame(x: Axis, y: Axis, words: Words) -> list[str]:
     bottom = HEIGHT - BOTTOM
     parts = []
     for value in y.ticks():
@@ -165,13 +171,13 @@ def _frame(x: Axis, y: Axis, across: str, up: str) -> list[str]:
         parts.append(f'<text x="{LEFT - 5}" y="{at + 4:.1f}" text-anchor="end">{label(value)}</text>')
     parts += [
         f'<text x="{x.at(value):.1f}" y="{bottom + 15}" text-anchor="middle">{label(value)}</text>'
-        for value in x.ticks()
+        for value in x.ticks(whole=words.counts)
     ]
     parts.append(
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">{escape(across)}</text>'
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">{escape(words.across)}</text>'
     )
     parts.append(
-        f'<text transform="translate(11,{(TOP + bottom) / 2}) rotate(-90)" text-anchor="middle">{escape(up)}</text>'
+        f'<text transform="translate(11,{(TOP + bottom) / 2}) rotate(-90)" text-anchor="middle">{escape(words.up)}</text>'
     )
     return parts
 

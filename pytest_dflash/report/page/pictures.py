@@ -67,14 +67,22 @@ def _over_concurrency(findings: Findings, check: str, key: str, limit: str) -> l
 
 def _rates(findings: Findings, suffix: str) -> Iterator[str]:
     total = _over_concurrency(findings, "throughput.total_rate", "output_tokens_per_s", "floor")
-    yield lines(f"Output rate, all requests{suffix}", Words("concurrent requests", "tokens/s"), total)
+    yield lines(
+        f"Output rate, all requests{suffix}", Words("concurrent requests", "tokens/s", counts=True), total
+    )
     each = _over_concurrency(findings, "throughput.decode_rate", "decode_tokens_per_s", "floor")
-    yield lines(f"Decode rate of each request{suffix}", Words("concurrent requests", "tokens/s"), each)
+    yield lines(
+        f"Decode rate of each request{suffix}", Words("concurrent requests", "tokens/s", counts=True), each
+    )
 
 
 def _latency(findings: Findings, suffix: str) -> Iterator[str]:
     first = _over_concurrency(findings, "throughput.ttft", "ttft_ms", "ceiling")
-    yield lines(f"Time to first token{suffix}", Words("concurrent requests", "ms", limit="ceiling"), first)
+    yield lines(
+        f"Time to first token{suffix}",
+        Words("concurrent requests", "ms", limit="ceiling", counts=True),
+        first,
+    )
     spread = [
         Series(
             str(each["param"]),
@@ -99,7 +107,9 @@ def _acceptance(findings: Findings, suffix: str) -> Iterator[str]:
         for each in _of(findings, "throughput.acceptance")
         if (shares := _series(each).get("accepted_at"))
     ]
-    yield lines(f"Share of accepted drafts by depth{suffix}", Words("depth in the draft", "share"), depth)
+    yield lines(
+        f"Share of accepted drafts by depth{suffix}", Words("depth in the draft", "share", counts=True), depth
+    )
     for each in _of(findings, "throughput.context"):
         told = _series(each)
         points = [
@@ -134,7 +144,9 @@ def _budgets(findings: Findings, suffix: str) -> Iterator[str]:
     elif all(budget.isdigit() for budget in budgets) and budgets:
         points = sorted((Point(float(b), cells["", b]) for b in budgets), key=lambda p: p.x)
         yield lines(
-            f"Accept length by budget{suffix}", Words("draft nodes", "tokens a step"), [Series("", points)]
+            f"Accept length by budget{suffix}",
+            Words("draft nodes", "tokens a step", counts=True),
+            [Series("", points)],
         )
 
 
@@ -180,7 +192,9 @@ def _margins(findings: Findings, suffix: str) -> Iterator[str]:
         most = max(len(values) for _, values in found)
         ends = [Point(at, max(within)) for at in (1.0, float(most))]
         drawn.append(Series("noise explains", ends, marks=False))
-    yield lines(f"Divergence margins{suffix}", Words("differing token, nearest first", "nats"), drawn)
+    yield lines(
+        f"Divergence margins{suffix}", Words("differing token, nearest first", "nats", counts=True), drawn
+    )
 
 
 DRAWN: tuple[Picture, ...] = (_rates, _latency, _acceptance, _budgets, _cards, _margins)
