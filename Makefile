@@ -6,7 +6,7 @@ PYTEST = .venv/bin/pytest
 WORKERS = auto --maxprocesses=8
 
 .DEFAULT_GOAL = help
-.PHONY: help venv rehearsal test slow faults speed matrix matrix-full lint format types imports wheel bundle browser docs engines tree realhost clean
+.PHONY: help venv rehearsal test slow faults speed matrix matrix-full lint format types imports wheel pythons bundle browser docs engines tree realhost clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -51,6 +51,9 @@ imports: venv ## the layers of ARCHITECTURE.md
 
 wheel: venv ## sdist, wheel and bundle, tested away from the source tree
 	setup/wheel.sh
+
+pythons: venv ## the wheel on each further Python that is here, with the oldest pytest and the newest
+	setup/pythons.sh
 
 bundle: venv ## one tar of wheels in dist/, for sites without a package index
 	setup/bundle.sh
