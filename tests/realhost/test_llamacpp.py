@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,3 +93,33 @@ def test_an_edited_unit_differs_on_disk_only(llamacpp_host: Service, tmp_path: P
         3,
     )
     assert outcomes(document)["systemd.reloaded"] == "fail"
+
+
+@contextlib.contextmanager
+def simulated_acceptance(service: Service) -> Iterator[None]:
+    """The server accepts drafts by lot, as its flag for benchmarks lets it."""
+    service.machine.put(
+        service.fragment, service.text().replace("--spec-type", "--spec-synth-len 4.5 --spec-type")
+    )
+    service.restart()
+    service.wait()
+    try:
+        yield
+    finally:
+        service.heal()
+
+
+def test_wrong_text_under_wonderful_numbers_is_told(llamacpp_host: Service, tmp_path: Path) -> None:
+    """A real engine that corrupts its text, while its counters say 4.5 tokens a step."""
+    with simulated_acceptance(llamacpp_host):
+        document = accepted(
+            llamacpp_host, tmp_path / "run", "--dflash-allow=load", "-k", "test_tree or no_knobs or benchmark"
+        )
+    assert {name for name, outcome in outcomes(document).items() if outcome == "fail"} >= {
+        "tree.lossless",
+        "tree.lossless_batched",
+        "flags.no_knobs",
+    }, document["stdout"][-3000:]
+    found = finding(document, "tree.lossless")
+    assert "tokens differ from what a prefill says there: the first is place" in found["summary"]
+    assert finding(document, "flags.no_knobs")["observed"] == ["--spec-synth-len 4.5"]
