@@ -41,6 +41,7 @@ class Estimate:
         seconds: How long it takes, starts included.
         loads: Whether the loads of the profile are measured.
         reference: One restart more where the unit is asked without speculation.
+        afresh: Which of `STARTS` and `BEATS` measure the loads again, in other processes.
     """
 
     checks: int
@@ -52,6 +53,7 @@ class Estimate:
     seconds: float
     loads: bool = False
     reference: int = 0
+    afresh: frozenset[str] = frozenset()
 
 
 def asking_s(check: Check) -> float:
@@ -99,6 +101,7 @@ def estimate(chosen: Iterable[Check], allowed: Allowed, profile: Profile, ready_
         + (restarts + reconfigured) * start_s(profile, ready_timeout_s),
         loads=loads,
         reference=reference,
+        afresh=frozenset({STARTS, BEATS} & names),
     )
 
 
@@ -136,6 +139,8 @@ def load_lines(cost: Estimate, profile: Profile) -> Sequence[str]:
     return [
         f"{load.name}: {load.concurrency} at once for at most {load.time_budget_s:g} s, each with about "
         f"{load.prompt_tokens} tokens of prompt and at most {load.output_tokens} new ones"
+        + (f"; in {load.starts} processes" if load.starts > 1 and STARTS in cost.afresh else "")
+        + ("; again without speculation" if BEATS in cost.afresh else "")
         for load in (profile.throughput if cost.loads else ())
     ]
 

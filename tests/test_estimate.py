@@ -162,6 +162,10 @@ def test_further_starts_and_plain_decoding_cost_restarts_and_the_time_of_their_l
     assert "  restarts  4: 2 as it is, 1 without speculation, 1 to put it back" in plan(
         LOAD, starts, beats, throughput=thrice
     )
+    told = [
+        line.partition("; ")[2] for line in plan(LOAD, starts, beats, throughput=thrice) if " loads " in line
+    ]
+    assert told == ["in 3 processes; again without speculation", "again without speculation"]
     assert cost(starts, beats).restarts == 0
     assert cost(starts, beats, allowed=Allowed(("read", "reconfigure")), throughput=thrice).restarts == 0
 
