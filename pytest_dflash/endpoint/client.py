@@ -35,8 +35,8 @@ for _chatty in (httpx.__name__, httpx.__name__.replace("httpx", "httpcore"), "op
     logging.getLogger(_chatty).setLevel(logging.WARNING)
 
 MAX_BYTES = 64 * 2**20
-MAX_PASSIVE_BYTES = 16 * 2**20
-"""Of a route that only tells: engines tell some hundred kilobytes, and JSON takes twenty times its size when read."""
+MAX_PASSIVE_BYTES = 8 * 2**20
+"""Of a route that only tells: engines tell some hundred kilobytes, and JSON may take forty times its size when read."""
 MAX_ERROR_BYTES = 64 * 2**10
 CONNECT_S = 10.0
 UNTRUSTED = "endpoint.ca_file names a private authority, endpoint.url a name that the certificate has"
