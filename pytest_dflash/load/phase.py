@@ -100,9 +100,16 @@ class Repeat:
 
     @property
     def decode_tokens_per_s(self) -> float | None:
-        """1 / mean TPOT of the answered requests: what one user sees after the first token."""
-        times = self.tpot_s
-        return len(times) / sum(times) if times and sum(times) > 0 else None
+        """What one user sees after the first token: tokens over the time that they took, all answers together.
+
+        Each token counts alike: a short answer, whose few tokens are one or two steps, says little of a rate.
+        """
+        timed = [((each.output_tokens or 1) - 1, each.tpot_s) for each in self.answered if each.tpot_s]
+        return (
+            sum(tokens for tokens, _ in timed) / sum(tokens * time for tokens, time in timed)
+            if timed
+            else None
+        )
 
     @property
     def ttft_s(self) -> tuple[float, ...]:

@@ -28,6 +28,10 @@ class Failure(StrEnum):
     STOPPED = "stopped"  # ended by this side: nobody's failure
 
 
+AT_ONCE_S = 0.0005
+"""An answer whose chunks came within this was made by one step, or held back: it tells no time per token."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRecord:
     """One request and its answer.
@@ -80,10 +84,11 @@ class RequestRecord:
 
     @property
     def tpot_s(self) -> float | None:
-        """Time per output token after the first: (last chunk - first chunk) / (tokens - 1)."""
+        """Time per output token after the first: (last chunk - first chunk) / (tokens - 1). None where all came at once."""
         if not self.ok or self.output_tokens is None or self.output_tokens < 2 or len(self.arrived_at_s) < 2:
             return None
-        return (self.arrived_at_s[-1] - self.arrived_at_s[0]) / (self.output_tokens - 1)
+        took = self.arrived_at_s[-1] - self.arrived_at_s[0]
+        return took / (self.output_tokens - 1) if took > AT_ONCE_S else None
 
     @property
     def decode_tokens_per_s(self) -> float | None:

@@ -68,6 +68,20 @@ def test_the_time_per_token_counts_tokens_and_not_chunks() -> None:
     assert one.decode_tokens_per_s == pytest.approx(10.0)
 
 
+def test_an_answer_whose_tokens_came_at_once_tells_no_time_per_token() -> None:
+    """Three tokens that one step accepted, sent one by one."""
+    at_once = replace(answered(), arrived_at_s=(10.5, 10.50002, 10.50004), output_tokens=3)
+    assert at_once.tpot_s is None
+    assert repeat(at_once).decode_tokens_per_s is None
+    assert repeat(answered(), at_once).decode_tokens_per_s == pytest.approx(10.0)
+
+
+def test_a_rate_counts_each_token_alike_so_that_a_short_answer_says_little() -> None:
+    short = replace(answered(), arrived_at_s=(10.5, 10.501), output_tokens=2)
+    long = replace(answered(), arrived_at_s=(10.5, 20.5), output_tokens=101)
+    assert repeat(short, long).decode_tokens_per_s == pytest.approx(101 / 10.001)
+
+
 def test_without_a_count_there_is_no_rate() -> None:
     uncounted = replace(answered(), output_tokens=None, failure=Failure.NO_USAGE)
     assert uncounted.tpot_s is None
