@@ -9,9 +9,10 @@ import pytest
 
 from pytest_dflash.facts import execution
 from pytest_dflash.facts.execution import TIMED_OUT, execute
+from pytest_dflash.facts.probe import Reply
 
 
-def python(code: str, stdin: bytes = b"", deadline_s: float = 30.0) -> execution.Reply:
+def python(code: str, stdin: bytes = b"", deadline_s: float = 30.0) -> Reply:
     return execute([sys.executable, "-c", code], stdin, deadline_s)
 
 
