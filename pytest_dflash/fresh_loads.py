@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pytest_dflash.errors import LoadBroken
 from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.reading import Value
 from pytest_dflash.findings import Judgement, not_applicable
@@ -31,6 +32,7 @@ class FreshLoads:
     loads: Loads
     starts: int = 1
     _by_start: dict[str, list[Measurement]] = field(default_factory=dict)
+    _broken: dict[str, LoadBroken] = field(default_factory=dict)
     _plain: dict[str, Measurement] = field(default_factory=dict)
 
     def at_each_start(self, name: str | None) -> Judgement:
@@ -48,10 +50,12 @@ class FreshLoads:
             return untold
         found = self.loads.measure(name)
         while self.starts < wanted:
-            self._start()
+            self._start(self.starts + 1)
+        if name in self._broken:
+            raise self._broken[name]
         return starts.starts([found, *self._by_start[name]])
 
-    def _start(self) -> None:
+    def _start(self, number: int) -> None:
         """One process more, for all loads that want it; one that somebody else just started will do."""
         measured = [each.after for each in self.loads.all()] + [
             each.after for some in self._by_start.values() for each in some
@@ -60,11 +64,16 @@ class FreshLoads:
         now = self.loads.identity()
         if not isinstance(now, Value) or now.value in known:
             self.run.controller.restart()
-        self.starts += 1
         for load in self.run.profile.throughput:
-            if load.starts >= self.starts:
-                found = self.loads.afresh(load.name, f"start {self.starts}")
+            if load.starts < number:
+                continue
+            try:
+                found = self.loads.afresh(load.name, f"start {number}")
+            except LoadBroken as error:
+                self._broken.setdefault(load.name, error)
+            else:
                 self._by_start.setdefault(load.name, []).append(found)
+        self.starts = number
 
     def beside_plain(self, name: str | None, budgets: Budgets) -> Judgement:
         """The load against the same one of the unit without speculation.

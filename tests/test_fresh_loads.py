@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_dflash.errors import LoadBroken
 from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.reading import Reading, Value
 from pytest_dflash.findings import Judgement, Outcome
@@ -35,6 +36,7 @@ class World:
         self.named = {one.name: one for one in each}
         self.process, self.steps, self.ready = 1, [], ready  # type: ignore[var-annotated]  # of names
         self.tried: frozenset[str] = frozenset()
+        self.breaks: frozenset[str] = frozenset()
         self.known: dict[str, Measurement] = {}
         run = SimpleNamespace(
             profile=self.profile,
@@ -74,6 +76,8 @@ class World:
         return tuple(self.measure(name) for name in self.named)
 
     def afresh(self, name: str, label: str, enough: Callable[..., bool] | None = None) -> Measurement:
+        if name in self.breaks:
+            raise LoadBroken(name, f"the load {name!r} broke")
         plain = enough is not None
         return replace(self.made(name, 0.05 if plain else 0.02, None if plain else 4.0), label=label)
 
@@ -99,6 +103,15 @@ def test_a_restart_that_somebody_else_made_is_a_start_too() -> None:
     found = world.fresh.at_each_start("a")
     assert found.summary.startswith("2 starts are alike")
     assert world.steps == ["a in 1", "restart", "a in 2"]
+
+
+def test_a_load_that_breaks_after_a_restart_is_broken_for_itself_alone() -> None:
+    world = World({"name": "a", "starts": 2}, {"name": "b", "starts": 2})
+    world.breaks = frozenset({"a"})
+    with pytest.raises(LoadBroken, match="the load 'a' broke"):
+        world.fresh.at_each_start("a")
+    assert world.fresh.at_each_start("b").outcome is Outcome.PASS
+    assert world.steps.count("restart") == 1
 
 
 def test_without_speculation_is_one_restart_for_all_loads() -> None:
