@@ -40,7 +40,7 @@ class Estimate:
         restarts: All restarts, and those of them that reconfigure, the one that puts back included.
         seconds: How long it takes, starts included.
         loads: Whether the loads of the profile are measured.
-        reference: One restart more where the unit is asked without speculation.
+        reference: Restarts after which the unit is asked without speculation.
         afresh: Which of `STARTS` and `BEATS` measure the loads again, in other processes.
     """
 
@@ -76,7 +76,10 @@ def estimate(chosen: Iterable[Check], allowed: Allowed, profile: Profile, ready_
     reference = int(bool(PLAIN & names) and ("tree.reference" in names or bool(profile.throughput)))
     restarts += max((load.starts - 1 for load in profile.throughput if STARTS in names), default=0)
     visited = len(cells(profile.tree)) if visits and profile.tree.budgets else 0
-    reconfigured = visited + reference + 1 if visited or reference else 0
+    # Loads that nothing measures before the tree's reference are measured by going back for them.
+    before = any(each.level == "load" and each.per == "load" for each in running)
+    reference += int(names >= PLAIN and bool(profile.throughput) and not before)
+    reconfigured = visited + reference + max(reference, 1) if visited or reference else 0
     # A fresh process is asked for one completion, where any may be asked for.
     confirmed = restarts + reconfigured if allowed.permits("probe") else 0
     requests = sum(each.requests for each in running) + confirmed
@@ -152,12 +155,13 @@ def _of_what(cost: Estimate, profile: Profile) -> str:
     tree = profile.tree
     topks = f" at {counted(len(tree.topks), 'top-k')}" if tree.topks else ""
     plain = cost.restarts - cost.reconfigured
-    visits = cost.reconfigured - 1 - cost.reference
+    back = max(cost.reference, 1)
+    visits = cost.reconfigured - back - cost.reference
     parts = (
         (plain, f"{plain} as it is"),
-        (cost.reference, "1 without speculation"),
+        (cost.reference, f"{cost.reference} without speculation"),
         (visits, f"{visits} for {counted(len(tree.budgets), 'budget')}{topks}"),
-        (1, "1 to put it back"),
+        (back, f"{back} to put it back"),
     )
     return ": " + ", ".join(told for many, told in parts if many)
 

@@ -166,6 +166,11 @@ def test_further_starts_and_plain_decoding_cost_restarts_and_the_time_of_their_l
         line.partition("; ")[2] for line in plan(LOAD, starts, beats, throughput=thrice) if " loads " in line
     ]
     assert told == ["in 3 processes; again without speculation", "again without speculation"]
+    reference = Check("tree.reference", "reconfigure", restarts=1)
+    assert cost(LOAD, beats, reference, throughput=thrice).restarts == 2
+    assert "  restarts  4: 2 without speculation, 2 to put it back" in plan(
+        beats, reference, throughput=thrice
+    )
     assert cost(starts, beats).restarts == 0
     assert cost(starts, beats, allowed=Allowed(("read", "reconfigure")), throughput=thrice).restarts == 0
 
