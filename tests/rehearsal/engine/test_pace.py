@@ -80,7 +80,9 @@ def test_it_stalls_every_so_often() -> None:
 
 
 def test_an_unknown_pace_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown in pace: step_s; known are draft_ms, prefill_ms_per_token, "):
+    with pytest.raises(
+        ValueError, match="unknown in pace: step_s; known are draft_ms, prefill_ms_per_token, "
+    ):
         of({"step_s": 1})
 
 
