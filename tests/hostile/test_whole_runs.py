@@ -21,8 +21,8 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 MOST_S = 240.0
 """Seconds, of which a healthy run takes six. Some wait for several deadlines of 30 s, and this machine is shared."""
-MOST_MB = 500
-"""Memory of the run's own process; a healthy run takes a seventh of it."""
+MOST_MB = 400
+"""Memory of the run's own process; a healthy run takes a third of it."""
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 """What a terminal, a log viewer or a browser acts on instead of showing it; tab and newline are ours."""
 COMMAND = re.compile(rf"^(?:::set-output|::error file={MARK}|::warning::{MARK}|##vso)", re.MULTILINE)
