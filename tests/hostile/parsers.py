@@ -6,12 +6,15 @@ Law: a table; each takes any bytes and returns, whatever they are. `test_parsers
 from __future__ import annotations
 
 import json
+import pkgutil
 import tempfile
 from array import array
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from pytest_dflash import facts
 from pytest_dflash.endpoint import protocol
 from pytest_dflash.endpoint.completion import judge
 from pytest_dflash.endpoint.protocol import parsed
@@ -20,25 +23,12 @@ from pytest_dflash.engines.registry import dialect
 from pytest_dflash.errors import DflashError
 from pytest_dflash.facts import (
     bundle,
-    claim,
-    disks,
     environment_file,
     identity,
     journal,
-    kernel,
     named_files,
-    newest,
-    nvidia,
-    packages,
-    platform,
     preflight,
-    pressure,
     procfs,
-    services,
-    sockets,
-    starts,
-    systemd,
-    toolkit,
     transcript,
     unit_file,
     unit_lookup,
@@ -59,27 +49,13 @@ UNIT = "sglang-k26-ddtree.service"
 PIECE = 700
 """Bytes in which a body arrives here: what belongs together is torn apart."""
 
-MODULES = (
-    claim,
-    disks,
-    journal,
-    kernel,
-    newest,
-    nvidia,
-    packages,
-    platform,
-    pressure,
-    procfs,
-    services,
-    sockets,
-    starts,
-    systemd,
-    toolkit,
-    unit_lookup,
-)
 PROBES: Mapping[str, Probe[Any]] = {
-    probe.name: probe for module in MODULES for probe in vars(module).values() if isinstance(probe, Probe)
+    each.name: each
+    for module in pkgutil.iter_modules(facts.__path__, f"{facts.__name__}.")
+    for each in vars(import_module(module.name)).values()
+    if isinstance(each, Probe)
 }
+"""Those of all modules of facts, so that none is forgotten."""
 
 
 def text_of(data: bytes) -> str:
@@ -252,7 +228,7 @@ PARSERS: Mapping[str, Parser] = {
     "redaction": _redact,
     "shown": _shown,
 }
-"""All of them. A new parser belongs here; `test_every_probe_is_in_the_table` holds the probes."""
+"""All of them. A new parser belongs here; probes are found by themselves."""
 
 
 def seeds() -> Iterator[bytes]:
