@@ -138,15 +138,20 @@ class RunOutcome(Narrowing):
         profiles = {str(run.loaded.path): run.loaded for run in self.runs.values()}
         asked = session.shouldstop or session.shouldfail or self.stopped is not None
         cut_short = exitstatus not in BY_ITSELF or asked or self.uncollected
+        findings = [document.to_json(finding) for finding in self.findings]
+        judged = {
+            "allow": list(self.allowed.words),
+            "verdict": str(self.verdict),
+            "command": self._redact(f"pytest {shlex.join(map(str, self.config.invocation_params.args))}"),
+        }
         return {
             "schema": document.SCHEMA,
             "run": {
                 "started": f"{self.started:%Y-%m-%dT%H:%M:%SZ}",
                 "ended": f"{ended:%Y-%m-%dT%H:%M:%SZ}",
                 "duration_s": round((ended - self.started).total_seconds(), 2),
-                "allow": list(self.allowed.words),
+                **judged,
                 "faults": list(self.faults),
-                "verdict": str(self.verdict),
                 "exit_code": self.exit_code,
                 "plugin": __version__,
                 "profiles": [
@@ -155,8 +160,7 @@ class RunOutcome(Narrowing):
                 ],
                 "complete": not cut_short,
                 "narrowed": self.narrowed,
-                "command": self._redact(f"pytest {shlex.join(map(str, self.config.invocation_params.args))}"),
-                "next": self._redact(terminal.next_step(self.findings, self.verdict) or "") or None,
+                "next": self._redact(terminal.next_step(findings, judged) or "") or None,
                 "unmet": self.unmet,
                 "notes": [self._redact(note) for note in self._notes()],
             },
@@ -165,7 +169,7 @@ class RunOutcome(Narrowing):
                 for name in self.runs
                 if name in self.hosts
             ],
-            "findings": [document.to_json(finding) for finding in self.findings],
+            "findings": findings,
         }
 
     def _notes(self) -> list[str]:

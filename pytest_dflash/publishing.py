@@ -96,7 +96,7 @@ class Publishing:
         colour = {"green": True} if good else {"red": True}
         unreachable = " (unreachable)" if outcome.exit_code == UNREACHABLE else ""
         terminalreporter.section(f"dflash: {outcome.verdict}{unreachable}", sep="=", bold=True, **colour)
-        for line in terminal.block(outcome.findings, outcome.document["run"], str(outcome.place.path)):
+        for line in terminal.block(outcome.document, str(outcome.place.path)):
             terminalreporter.line(line)
         for line in self.complaints:
             terminalreporter.line(line, yellow=True)

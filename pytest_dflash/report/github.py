@@ -5,13 +5,11 @@ Law: findings.json in, text out. Text from the host is data: it starts no comman
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_dflash.report import table, terminal
+from pytest_dflash.report import scope, table, terminal
 from pytest_dflash.report.page.cards import cards
-from pytest_dflash.verdict import Verdict
 
 MOST = 10
 """GitHub shows ten errors of a step and drops the rest."""
@@ -34,10 +32,9 @@ def commands(document: Mapping[str, Any]) -> list[str]:
 def summary(document: Mapping[str, Any]) -> str:
     """Markdown for the step: verdict, counts, and a table of what is wrong."""
     run, findings = document["run"], document["findings"]
-    number = Counter(finding["outcome"] for finding in findings)
-    counts = ", ".join(f"{number[o]} {o.replace('_', ' ')}" for o in terminal.ORDER if number[o])
+    counts = scope.counted(findings) + terminal.counts(findings)
     lines = [
-        f"## {run['verdict'].upper()}: {terminal.MEANING[Verdict(run['verdict'])]}",
+        f"## {run['verdict'].upper()}: {scope.headline(run, findings)}",
         "",
         f"{counts or 'no findings'} · exit code {run['exit_code']} · {run['duration_s']} s · "
         + ", ".join(_cell(host["name"]) for host in document["hosts"]),

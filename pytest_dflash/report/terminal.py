@@ -1,16 +1,20 @@
 """The last block on the terminal: verdict, counts, what decided it, and the next step.
 
-Law: findings in, lines out; no colour codes of its own, no pytest.
+Law: findings.json in, lines out; no colour codes of its own, no pytest. What is wrong has the numbers that it has in
+report.html.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_dflash.findings import Finding, Outcome
-from pytest_dflash.report.table import visible
+from pytest_dflash.findings import Outcome
+from pytest_dflash.report import scope
+from pytest_dflash.report.page.cards import Card, cards
+from pytest_dflash.report.scope import Findings
+from pytest_dflash.report.table import ended, visible
 from pytest_dflash.verdict import Verdict
 
 ORDER = (
@@ -24,103 +28,89 @@ ORDER = (
 )
 NAMED = 3
 """So many checks are named that say the same; of eight GPUs a number is enough."""
-MEANING = {
-    Verdict.ACCEPT: "the host may take traffic",
-    Verdict.REJECT: "the host must not take traffic",
-    Verdict.UNDECIDED: "nothing is known to be wrong, but not everything could be proven",
-    Verdict.PARTIAL: "good so far, judged on the selected checks only; this does not accept the host",
-}
+NOTHING = "nothing    was compared: no selected check had both an expectation and a reading"
 
 
-def counts(findings: Iterable[Finding]) -> str:
+def counts(findings: Findings) -> str:
     """How many findings of each outcome, for example "12 pass, 1 fail"."""
-    number = Counter(finding.outcome for finding in findings)
+    number = Counter(finding["outcome"] for finding in findings)
     return ", ".join(f"{number[outcome]} {outcome.replace('_', ' ')}" for outcome in ORDER if number[outcome])
 
 
-def block(findings: Sequence[Finding], run: Mapping[str, Any], place: str) -> list[str]:
-    """The last block; `run` is that of findings.json, `place` the folder of the reports."""
-    lines = [f"{MEANING[Verdict(run['verdict'])]} (exit code {run['exit_code']})", counts(findings)]
-    lines += [f"  {reason}" for reason in reasons(findings, run["unmet"])]
+def block(document: Mapping[str, Any], place: str) -> list[str]:
+    """The last block of a findings.json; `place` is the folder of the reports."""
+    run, findings = document["run"], document["findings"]
+    lines = [
+        f"{scope.headline(run, findings)} (exit code {run['exit_code']})",
+        scope.counted(findings) + counts(findings),
+        *reasons(findings, run["unmet"]),
+    ]
     lines += [visible(note) for note in run["notes"]]
     lines.append(f"report: {place}")
     return [*lines, f"next: {run['next']}"] if run["next"] else lines
 
 
-def title(finding: Finding) -> str:
-    """The check with its parameter and its host, on one line."""
-    return f"{short(finding)} on {finding.host}"
+def reasons(findings: Findings, unmet: Sequence[str]) -> list[str]:
+    """Which findings and which gate patterns decided the verdict, as the cards of report.html: one thing to mend each.
 
-
-def short(finding: Finding) -> str:
-    """The check with its parameter."""
-    param = f"[{visible(finding.param)}]" if finding.param else ""
-    return f"{finding.check}{param}"
-
-
-def reasons(findings: Sequence[Finding], unmet: Sequence[str]) -> list[str]:
-    """Which findings and which gate patterns decided the verdict, failures first, waived ones last.
-
-    Failures with the same remedy are one line, by the most telling: there is one thing to mend. Several unproven
-    findings of one check are one line: they have one cause.
+    What is to be done stands below each where there are several; of a single one, `next:` says it.
     """
-    alike: dict[tuple[str, str], list[Finding]] = {}
-    for number, finding in enumerate(findings):
-        if finding.outcome is Outcome.FAIL:
-            alike.setdefault((finding.host, finding.judgement.remedy or str(number)), []).append(finding)
-    lines = [_together(sorted(group, key=telling)) for group in alike.values()]
-    unproven: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        if finding.outcome is Outcome.UNPROVEN:
-            unproven.setdefault((finding.host, finding.check), []).append(finding)
+    known = cards(findings)
+    alike = Counter(_cause(card) for card in known)
+    first: dict[tuple[str, str] | int, Card] = {}
+    for card in known:
+        first.setdefault(_cause(card), card)
+    wide, several = len(str(len(known))), len(first) > 1
+    lines: list[str] = []
+    for cause, card in first.items():
+        more = f" (and {alike[cause] - 1} more of this check)" if alike[cause] > 1 else ""
+        lines += _told(card, wide, more, several=several)
     lines += [
-        line(first) + (f" (and {len(rest)} more of this check)" if rest else "")
-        for first, *rest in unproven.values()
-    ]
-    lines += [
-        f"required  {pattern}: [gate] requires it, and not everything of it ran and passed"
+        f"  required  {visible(pattern)}: [gate] requires it, and not everything of it ran and passed"
         for pattern in unmet
     ]
-    lines += [line(finding) for finding in findings if finding.outcome is Outcome.WAIVED]
-    if not any(finding.outcome in {Outcome.PASS, Outcome.FAIL, Outcome.WAIVED} for finding in findings):
-        lines.append("nothing    was compared: no selected check had both an expectation and a reading")
+    if not any(each["outcome"] in {"pass", "fail", "waived"} for each in findings):
+        lines.append(f"  {NOTHING}")
     return lines
 
 
-def line(finding: Finding) -> str:
-    """A finding on one line."""
-    return f"{finding.outcome:<9} {title(finding)}: {visible(finding.judgement.summary)}"
+def _cause(card: Card) -> tuple[str, str] | int:
+    """What stands for itself is told for itself; unproven without advice, a check has one cause on a host."""
+    lonely = card.outcome == Outcome.UNPROVEN and not card.told["remedy"]
+    return (card.told["host"], card.told["check"]) if lonely else card.number
 
 
-def _together(group: Sequence[Finding]) -> str:
-    """The first on its line, and what else says the same: by name, or by number where they are many."""
-    first, *rest = group
-    names = list(dict.fromkeys(short(each) for each in rest))
-    if not names:
-        return line(first)
-    told = ", ".join(names) if len(names) <= NAMED else f"{len(names)} more"
-    return f"{line(first)} (seen as well by {told})"
+def _told(card: Card, wide: int, more: str, *, several: bool) -> Iterator[str]:
+    """A card in two lines: what was found and who saw it as well, and what is to be done."""
+    others = [*card.others, *(name for each in card.followers for name in (each.title, *each.others))]
+    number = f"{card.number:>{wide}}. " if several else ""
+    seen = f" (seen as well by {_named(others)})" if others else ""
+    said = visible(card.told["summary"])
+    yield f"  {number}{card.outcome:<9} {visible(card.title)} on {card.told['host']}: {said}{seen}{more}"
+    if several and card.told["remedy"] and card.outcome != Outcome.WAIVED:
+        yield f"  {' ' * len(number)}do: {ended(visible(card.told['remedy']))}"
 
 
-TELLS_MORE = ("endpoint.serves", "systemd.active", "window.", "flags.in_force", "flags.environment")
-"""Checks whose advice knows what is expected: "reload" alone may put a wrong value into force."""
+def _named(others: Sequence[str]) -> str:
+    return visible(", ".join(others)) if len(others) <= NAMED else f"{len(others)} more"
 
 
-def telling(finding: Finding) -> int:
-    """How early a finding is told of those that say the same."""
-    return next((n for n, tells in enumerate(TELLS_MORE) if finding.check.startswith(tells)), len(TELLS_MORE))
+def next_step(findings: Findings, run: Mapping[str, Any]) -> str | None:
+    """The remedy of the first thing that is wrong, or how to get further.
 
-
-def next_step(findings: Sequence[Finding], verdict: Verdict) -> str | None:
-    """The remedy of the first finding that decided the verdict, or how to get further."""
-    for outcome in (Outcome.FAIL, Outcome.UNPROVEN):
-        advising = [each for each in findings if each.outcome is outcome and each.judgement.remedy]
-        knowing = [each for tells in TELLS_MORE for each in advising if each.check.startswith(tells)]
-        if advising:
-            return visible((knowing or advising)[0].judgement.remedy or "")
+    Args:
+        findings: As in findings.json.
+        run: Of it the verdict, the level and the command.
+    """
+    verdict = Verdict(run["verdict"])
+    wrong = [each for each in cards(findings) if each.outcome != Outcome.WAIVED and each.told["remedy"]]
+    if wrong:
+        return visible(wrong[0].told["remedy"])
+    if verdict is Verdict.ACCEPT:
+        return scope.further(run) if scope.held_back(findings) else None
     if verdict is Verdict.PARTIAL:
         return "run without -k, -m and node ids to judge the host"
-    outcomes = {finding.outcome for finding in findings}
+    outcomes = {each["outcome"] for each in findings}
     if verdict is Verdict.UNDECIDED and Outcome.UNPROVEN in outcomes:
         return "run again; what is unproven says above what kept it from being heard or measured"
     if verdict is Verdict.UNDECIDED and Outcome.NOT_RUN in outcomes:

@@ -162,7 +162,7 @@ def test_filters_leave_what_was_asked_for(page: Any) -> None:
     text = page.find_element("id", "filter-text")
     text.send_keys("tp-size")
     assert len(shown(page)) == 1
-    assert page.find_element("id", "filter-count").text == f"1 of {every}"
+    assert page.find_element("id", "filter-count").text == f"1 of {every} findings"
     text.clear()
     text.send_keys(" ")
     choose(page, "filter-outcome", 1 + list(Outcome).index(Outcome.UNPROVEN))

@@ -30,8 +30,9 @@ def block(out: str) -> list[str]:
 def test_the_last_block_is_whole_however_pytest_is_asked(red: Project, option: str) -> None:
     lines = block(red.run(*filter(None, [option])).out)
     assert lines[:2] == ["the host must not take traffic (exit code 1)", "1 pass, 1 fail, 1 unproven"]
-    assert lines[2] == "  fail      systemd.active on 10.1.2.200: it is not so"
-    assert lines[3] == "  unproven  gpu.ecc on 10.1.2.200: nobody says"
+    assert lines[2] == "  1. fail      systemd.active on 10.1.2.200: it is not so"
+    assert lines[3] == "     do: mend it."
+    assert lines[4] == "  2. unproven  gpu.ecc on 10.1.2.200: nobody says"
     assert lines[-2].startswith("report: ")
     assert lines[-1] == "next: mend it"
 

@@ -12,9 +12,10 @@ from typing import Any
 from pytest_dflash.findings import AREAS
 from pytest_dflash.report import table
 from pytest_dflash.report.document import from_json
-from pytest_dflash.report.terminal import TELLS_MORE
 
 Findings = Sequence[Mapping[str, Any]]
+TELLS_MORE = ("endpoint.serves", "systemd.active", "window.", "flags.in_force", "flags.environment")
+"""Checks whose advice knows what is expected: "reload" alone may put a wrong value into force."""
 TOLD = ("fail", "unproven", "waived")
 """Outcomes that a reader must see, in this order."""
 SEEN_AT_WORK = ("throughput.host_under_load", "gpu.")

@@ -16,7 +16,7 @@
       row.hidden = !fits;
       shown += fits ? 1 : 0;
     }
-    byId("filter-count").value = `${shown} of ${rows.length}`;
+    byId("filter-count").value = `${shown} of ${rows.length} findings`;
   };
   controls.filter(Boolean).forEach((each) => each.addEventListener("input", filter));
   byId("filter-text").form.addEventListener("submit", (event) => event.preventDefault());

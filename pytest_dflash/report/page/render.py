@@ -15,9 +15,8 @@ from typing import Any
 import jinja2
 
 from pytest_dflash.findings import Outcome
-from pytest_dflash.report import table, terminal
+from pytest_dflash.report import scope, table, terminal
 from pytest_dflash.report.page import cards, matrix, pictures, untested
-from pytest_dflash.verdict import Verdict
 
 NODE_ID = ('<td class="col-testId">', "</td>")
 """What pytest-html puts around a node id, which it does not escape."""
@@ -34,7 +33,8 @@ def page(document: Mapping[str, Any]) -> str:
         js=_asset("page.js"),
         run=run,
         hosts=shown["hosts"],
-        meaning=terminal.MEANING[Verdict(run["verdict"])],
+        meaning=scope.headline(run, findings),
+        tests=scope.counted(findings),
         counts=[(o.value, sum(f["outcome"] == o for f in findings)) for o in terminal.ORDER],
         cards=known,
         witnesses=[each.replace("_", " ") for each in matrix.WITNESSES],
