@@ -78,6 +78,7 @@ class Wave:
         cpu, self.began_at_s = time.thread_time(), clock()
         for stream in range(self._busy):
             self._next(stream, self.began_at_s)
+        self._look(clock())  # whoever compares with the engine's count must know at once how many are ours
         idle = asyncio.create_task(self._idle.wait())
         try:
             await asyncio.wait({idle, prober}, return_when=asyncio.FIRST_COMPLETED)
