@@ -20,6 +20,7 @@ from pytest_dflash.levels import MEANING, RANK, Allowed
 from pytest_dflash.lifecycle.changing import cells
 from pytest_dflash.lifecycle.phase import WITHOUT_PROCESS, Phase
 from pytest_dflash.profile.schema import Profile
+from pytest_dflash.remarked import remarked
 
 if TYPE_CHECKING:
     from pytest_dflash.host_run import HostRun
@@ -172,7 +173,9 @@ class Gate:
         """What the item has to say: its own judgements, or what its exception means."""
         kept = item.stash.get(JUDGEMENTS, None)
         if kept is not None:
-            return [self._in_view_of_the_service(item, each, run) for each in kept]
+            told = [self._in_view_of_the_service(item, each, run) for each in kept]
+            declared = checks.of(item)
+            return [remarked(run, declared, each) for each in told] if declared else told
         error = call.excinfo.value if call.excinfo else None
         if isinstance(error, HostError):
             return [run.carry("host", item.nodeid, error)]

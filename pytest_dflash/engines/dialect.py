@@ -44,13 +44,20 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Warning_:  # noqa: N801 - `Warning` is Python's own
-    """A line of this invocation in which the engine says that it ignores or replaces a setting."""
+    """A line of this invocation in which the engine says that it ignores or replaces a setting.
+
+    `about`: how the names of the checks begin that it explains, behind their area ("sampling": tree.sampling); "" for
+    none. `cause` and `remedy`: what it means and what to do, where that is known better than by its kind.
+    """
 
     setting: str | None
     message: str
     where: str
     kind: str = "ignored"  # ignored, removed, replaced, fallback, resolved, deprecated
     alarming: bool = True  # False: informational, the setting still works or the engine may do so
+    about: str = ""
+    cause: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,26 @@ _FIELD = re.compile(r"(?<![\w.])([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w(])")
 
 
 @dataclass(frozen=True, slots=True)
+class Telling:
+    """A line that is known: what it explains, and better than by its kind what to do.
+
+    Attributes:
+        text: Fits the line.
+        versions: Those of the engine that say it, and where that was seen.
+        about: How the names of the checks begin that it explains, behind their area.
+    """
+
+    text: re.Pattern[str]
+    versions: str
+    about: str
+    cause: str
+    remedy: str
+
+
+UNKNOWN = Telling(re.compile(""), "", about="", cause="", remedy="")
+
+
+@dataclass(frozen=True, slots=True)
 class Phrases:
     """The phrases of one engine.
 
@@ -29,6 +49,7 @@ class Phrases:
         skipped: Lines of requests and listings, which quote anything.
         named: The setting behind a flag or a field. known: whether it is one.
         flag_first: Whether a flag that a line names counts before its words.
+        telling: Lines that are known one by one.
     """
 
     kinds: tuple[tuple[str, re.Pattern[str]], ...]
@@ -38,6 +59,7 @@ class Phrases:
     named: Callable[[str], str]
     known: Callable[[str], object]
     flag_first: bool = False
+    telling: tuple[Telling, ...] = ()
 
     def notices(self, lines: Iterable[tuple[str, str, int | None]]) -> Iterator[Warning_]:
         """The telling ones of these lines (text, speaker, pid), each text once however many processes say it."""
@@ -57,7 +79,8 @@ class Phrases:
         if kind is None or (setting is None and not self.speaks_for_itself.search(text)):
             return None
         where = f"{who}, pid {pid}" if pid else who
-        return Warning_(setting, text, where, kind, alarming=kind in ALARMING)
+        known = next((each for each in self.telling if each.text.search(text)), UNKNOWN)
+        return Warning_(setting, text, where, kind, kind in ALARMING, known.about, known.cause, known.remedy)
 
     def subject(self, text: str) -> str | None:
         """The setting that a line is about: by its words, by a flag that it names, else by a field that it names."""

@@ -81,8 +81,9 @@ def none_ignored(chain: Chain) -> Judgement:
         return failed(
             f"the engine ignores or replaces {', '.join(named(alarming))}: {alarming[0].message}",
             observed=[each.message for each in alarming],
-            cause="A flag that this version, algorithm or hardware does not honour",
-            remedy="Take the flag out, or choose what the message asks for; then restart the unit",
+            cause=alarming[0].cause or "A flag that this version, algorithm or hardware does not honour",
+            remedy=alarming[0].remedy
+            or "Take the flag out, or choose what the message asks for; then restart the unit",
             evidence=tuple(
                 Evidence(
                     source="journal", reading="value", value=each.message, where=each.where, differs=True

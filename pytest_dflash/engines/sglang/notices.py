@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from pytest_dflash.engines.dialect import Warning_
-from pytest_dflash.engines.phrases import Phrases, kinds
+from pytest_dflash.engines.phrases import Phrases, Telling, kinds
 from pytest_dflash.engines.sglang import flags
 from pytest_dflash.engines.sglang.log_lines import spoken
 from pytest_dflash.facts.journal import Journal
@@ -41,6 +41,17 @@ SUBJECTS = {
     "chunked-prefill-size": re.compile(r"\bchunked prefill size\b"),
     "page-size": re.compile(r"\bpage[ _]size\b"),
 }
+TELLING = (
+    Telling(
+        re.compile(r"\bnon-greedy verification is unavailable on this build/device\b"),
+        "0.5.11 and later (DFLASH; seen with 0.5.23 on a CPU); said once, at the first request above temperature 0",
+        about="sampling",
+        cause="the kernel that verifies drafts by sampling is not in this build, or not for this device, so that every "
+        "request is answered greedily, whatever temperature it asks for",
+        remedy="serve by a build and on a device that has the kernel (SGLang's own CUDA wheels), or without speculation; "
+        "until then send this host only requests at temperature 0",
+    ),
+)
 PHRASES = Phrases(
     KINDS,
     SUBJECTS,
@@ -51,6 +62,7 @@ PHRASES = Phrases(
     named=flags.named,
     known=flags.kind,
     flag_first=True,
+    telling=TELLING,
 )
 
 

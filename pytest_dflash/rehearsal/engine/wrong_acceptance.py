@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from . import tokens
+from . import log, tokens
 from .healthy import Healthy, Moment
 from .weights import Floats
 
@@ -19,6 +19,8 @@ LOOP = 12
 SIMULATED = 3
 LOSSY = 0.1
 BLIND_AFTER = 128
+UNAVAILABLE = "DFLASH non-greedy verification is unavailable on this build/device; falling back to greedy argmax verification."
+"""As SGLang says it since 0.5.11."""
 
 
 class LossyAcceptance(Healthy):
@@ -53,10 +55,15 @@ class ConstantAcceptance(Healthy):
 
 
 class SamplingIgnored(Healthy):
-    """Whatever the temperature, the likeliest token."""
+    """Whatever the temperature, the likeliest token: told once in the log, at the first request that asks for one."""
 
-    def temperature(self, _asked: float) -> float:
+    warned = False
+
+    def temperature(self, asked: float) -> float:
         """Greedy."""
+        if asked > 0 and not self.warned:
+            self.warned = True
+            log.line(UNAVAILABLE)
         return 0.0
 
 

@@ -117,6 +117,17 @@ def test_sampling_ignored_gives_one_text_for_all_seeds(say: Speak) -> None:
     assert (texts(), texts("sampling-ignored")) == (5, 1)
 
 
+def test_sampling_ignored_is_told_once_and_only_where_somebody_samples(
+    say: Speak, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decoder = Decoder(TREE, corruption.of(["sampling-ignored"]))
+    say(PROMPTS[:1], 5, decoder=decoder)
+    assert capsys.readouterr().err == ""
+    for _ in range(2):
+        say(PROMPTS[:1], 5, decoder=decoder, temperature=1.0)
+    assert capsys.readouterr().err.count("falling back to greedy argmax verification") == 1
+
+
 def accept_length(sequence: Sequence) -> float:
     return 1 + sequence.accepted / sequence.verified
 
