@@ -300,6 +300,14 @@ def test_an_answer_that_takes_too_long_is_given_up() -> None:
     assert found.repeats[0].failed[-1].complaint == "no whole answer within 0.4 s"
 
 
+def test_each_wave_begins_with_word_of_how_many_requests_are_ours(truth: str) -> None:
+    told: list[Progress] = []
+    carried_out(truth, plan(), "plain", progress=told.append)
+    first = [next(each for each in told if each.repeat == repeat) for repeat in (-1, 0)]
+    assert [each.in_flight for each in first] == [1, 2]
+    assert [each.ended for each in first] == [0, 3]
+
+
 def test_progress_tells_how_far_the_load_is(truth: str) -> None:
     told: list[Progress] = []
     carried_out(truth, plan(output_tokens=80), "plain", progress=told.append)
