@@ -284,11 +284,27 @@ def usable(loaded: LoadedProfile, allowed: levels.Allowed) -> None:
             f"{loaded.path}: service.engine: {profile.service.engine!r} is not known; "
             f"known engines: {', '.join(sorted(dialects()))}"
         )
+    contradicted(loaded)
     key = profile.endpoint.api_key_env
     if key and not os.environ.get(key):
         raise UsageError(
             f"{loaded.path}: endpoint.api_key_env: the variable {key} is not set here; export it first"
         )
+
+
+def contradicted(loaded: LoadedProfile) -> None:
+    """Refuses a profile that says the draft window twice and not alike: a run would tell two opposite things to do."""
+    profile = loaded.profile
+    flag = dialects()[profile.service.engine].window_setting
+    tokens, asked = profile.window.tokens, profile.flags.get(flag)
+    places = [loaded.sources.get(key, "") for key in ("window.tokens", f"flags.{flag}")]
+    typed = any(place.startswith("--dflash-expect") for place in places)
+    if tokens is None or asked is None or typed or str(asked) == str(tokens):
+        return
+    raise UsageError(
+        f"{loaded.path}: window.tokens is {tokens} ({places[0]}) and flags.{flag} is {asked} ({places[1]}): they "
+        "contradict each other; keep [window] tokens and take the flag out of [flags]"
+    )
 
 
 def connection_options(option: argparse.Namespace) -> dict[str, Any]:

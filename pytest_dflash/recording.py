@@ -23,9 +23,11 @@ from pytest_dflash.facts.reading import Reading, Value
 from pytest_dflash.facts.sockets import LISTENER_OWNERS, Owner
 from pytest_dflash.host_run import HostRun
 from pytest_dflash.profile.loader import LoadedProfile
-from pytest_dflash.profile.recorder import Recorded, RecordedGpu, record
+from pytest_dflash.profile.recorder import WINDOW, Recorded, RecordedGpu, record
 from pytest_dflash.profile.schema import Profile, Service
 from pytest_dflash.reach import Reach
+from pytest_dflash.report.table import visible
+from pytest_dflash.witness.chain import Chain
 
 T = TypeVar("T")
 UNIT_KEY = "service.unit"
@@ -38,14 +40,15 @@ def write(config: pytest.Config) -> int:
         pytest.UsageError: It cannot be written, with what to do instead.
     """
     try:
-        path = _write(config)
+        path, doubts = _write(config)
     except (UsageError, HostError, EndpointError) as error:
         remedy = getattr(error, "remedy", "")
         raise pytest.UsageError(
             f"--dflash-write-profile: {error}" + (f". {remedy}" if remedy else "")
         ) from None
+    told = "".join(f"{visible(name)}: {visible(doubt)}\n" for name, doubt in doubts.items())
     sys.stdout.write(
-        f"wrote {path}: read it, mend it, then set reviewed = true\n"
+        f"wrote {path}: read it, mend it, then set reviewed = true\n{told}"
         f"next: {Path(sys.argv[0]).name} {' '.join(connecting(config))} --dflash-profile={shlex.quote(str(path))} suites/\n"
     )
     return 0
@@ -74,7 +77,7 @@ CONNECTING = SWITCHES | {
 }
 
 
-def _write(config: pytest.Config) -> Path:
+def _write(config: pytest.Config) -> tuple[Path, Mapping[str, str]]:
     path: Path = config.invocation_params.dir / config.option.dflash_write_profile
     if path.exists():
         raise UsageError(f"{path} exists and is not overwritten; name another file, or move it away")
@@ -83,17 +86,15 @@ def _write(config: pytest.Config) -> Path:
         raise UsageError(f"a profile is written from one host, found {len(targets)} in --host")
     reach = Reach(targets[0], activation.connection_options(config.option), tuple(config.option.dflash_fault))
     try:
-        text = record(
-            observed(reach, wanted_unit(config.option.dflash_expect), config.option.dflash_ready_timeout)
-        )
+        seen = observed(reach, wanted_unit(config.option.dflash_expect), config.option.dflash_ready_timeout)
     finally:
         reach.close()
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+            file.write(record(seen))
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
-    return path
+    return path, seen.doubts
 
 
 def wanted_unit(expect: Sequence[str]) -> str | None:
@@ -182,6 +183,13 @@ def shown(run: HostRun) -> Recorded:
         None,
     )
     native = value(chain.native_window())
+    flags = lasting(flags, run)
+    doubts = {name: doubt for name in flags if (doubt := doubted(chain, name))}
+    setting = run.dialect.window_setting
+    if window is not None and flags.pop(setting, None) is not None and setting in doubts:
+        doubts[WINDOW] = doubts.pop(
+            setting
+        )  # written once, as [window]: two places could contradict each other
     return Recorded(
         host=run.name,
         unit=run.profile.service.unit,
@@ -192,13 +200,26 @@ def shown(run: HostRun) -> Recorded:
         compute_capability=next((c for gpu in gpus if (c := value(gpu.compute_capability))), None),
         packages={name: v for name, v in (packages.versions if packages else {}).items() if name in TELLING},
         gpus=[recorded_gpu(gpu) for gpu in gpus],
-        flags=lasting(flags, run),
+        flags=flags,
         environment=lasting(environ or {}, run),
         window_tokens=window if window is not None else native,
         window_via="flag" if window is not None else "native",
+        doubts=doubts,
         bind=listening[0] if listening else None,
         key_required=None,
     )
+
+
+def doubted(chain: Chain, setting: str) -> str | None:
+    """What the disk says otherwise than the process that runs: only a person knows which of the two is meant."""
+    files, argv = chain.heard["unit_file"], chain.heard["process_argv"]
+    if not (isinstance(files, Value) and isinstance(argv, Value)):
+        return None
+    disk, runs = files.value.values.get(setting), argv.value.values.get(setting)
+    if setting in files.value.values and chain.dialect.same(setting, disk, runs):
+        return None
+    said = f"says {disk}" if setting in files.value.values else "does not have it"
+    return f"the unit file {said}, which is not in force: which is meant?"
 
 
 def lasting(values: Mapping[str, T], run: HostRun) -> dict[str, T]:

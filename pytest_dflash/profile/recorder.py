@@ -26,6 +26,8 @@ RELEVANT = re.compile(
 )
 """Variables that change how an engine computes. Paths, homes and what the manager sets are none of them."""
 
+WINDOW = "window.tokens"
+
 HEAD = """\
 # What {host} showed. It says what is, not what should be: read it, mend it, delete what does not matter.
 # Then set this to true; until a person does, the run says that nobody vouches for these expectations.
@@ -73,6 +75,7 @@ class Recorded:
         flags: From the command line of the serving process, a bare switch as True.
         environment: Of the serving process; only what concerns the engine is written.
         window_via: "flag", "native" or "either".
+        doubts: By flag, or "window.tokens": what stands against the value, in a few words.
         bind: The address that the port is bound to.
         key_required: Whether a request without a key is refused.
     """
@@ -91,6 +94,7 @@ class Recorded:
     environment: Mapping[str, str] = field(default_factory=dict)
     window_tokens: int | None = None
     window_via: str = "either"
+    doubts: Mapping[str, str] = field(default_factory=dict)
     bind: str | None = None
     key_required: bool | None = None
 
@@ -113,7 +117,7 @@ def _tables(seen: Recorded) -> Iterator[tuple[str, str, Iterable[str]]]:
     yield "stack", "at least what was found", _stack(seen)
     yield "stack.packages", "of the interpreter that the service runs", _versions(seen.packages)
     yield "gpu", "", _gpu(seen.gpus)
-    yield "flags", "as on the command line, without the dashes", _free(seen.flags, terms.FLAG)
+    yield "flags", "as on the command line, without the dashes", _free(seen.flags, terms.FLAG, seen.doubts)
     relevant = {name: value for name, value in seen.environment.items() if RELEVANT.match(name)}
     yield "environment", "of the serving process", _free(relevant, terms.VARIABLE)
     yield "window", "", _window(seen)
@@ -163,7 +167,7 @@ def _gpu(gpus: Sequence[RecordedGpu]) -> Iterator[str]:
 
 def _window(seen: Recorded) -> Iterator[str]:
     tokens = list(_checked({"tokens": seen.window_tokens}, _field(Window, "tokens")))
-    yield from tokens
+    yield from (_doubted(line, seen.doubts.get(WINDOW)) for line in tokens)
     if tokens:
         yield from _checked({"via": seen.window_via}, terms.Via)
 
@@ -174,7 +178,9 @@ def _exposure(seen: Recorded) -> Iterator[str]:
         yield from _lines({"key_required": seen.key_required})
 
 
-def _free(found: Mapping[str, Json], shape: re.Pattern[str]) -> Iterator[str]:
+def _free(
+    found: Mapping[str, Json], shape: re.Pattern[str], doubts: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """Entries whose names the host chose."""
     spellings: set[str] = set()
     for name, value in sorted(found.items()):
@@ -185,7 +191,12 @@ def _free(found: Mapping[str, Json], shape: re.Pattern[str]) -> Iterator[str]:
             yield f"# {_comment(name)}: not written, it is a secret"
         else:
             spellings.add(spelling)
-            yield from _lines({name: value})
+            yield from (_doubted(line, (doubts or {}).get(name)) for line in _lines({name: value}))
+
+
+def _doubted(line: str, doubt: str | None) -> str:
+    """The line with a question to the person who reads it."""
+    return f"{line}  # {_comment(doubt)}" if doubt else line
 
 
 def _field(table: type[Any], name: str) -> Any:

@@ -220,3 +220,13 @@ def test_a_folder_that_was_there_stays_with_what_it_holds(project: Project) -> N
 
 def test_an_option_that_does_not_exist_is_named(project: Project) -> None:
     assert "unrecognized arguments: --dflash-gate=x" in refused(project, "--dflash-gate=x")
+
+
+def test_a_window_that_is_said_twice_and_not_alike_is_refused_with_both_places(project: Project) -> None:
+    project.profile("[flags]\nspeculative-draft-window-size = 64\n[window]\ntokens = 32\n")
+    said = refused(project)
+    assert "window.tokens is 32 (" in said
+    assert "flags.speculative-draft-window-size is 64 (" in said
+    assert "they contradict each other; keep [window] tokens and take the flag out of [flags]" in said
+    project.checks(project.finding("pass"))
+    assert project.run("--dflash-expect", "window.tokens=64").code == 0

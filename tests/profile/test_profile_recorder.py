@@ -137,3 +137,13 @@ GPUS = st.builds(
 )
 def test_whatever_a_host_says_the_loader_accepts(seen: Recorded, read: Callable[[Recorded], Profile]) -> None:
     assert not read(seen).reviewed
+
+
+def test_what_disk_and_process_say_differently_is_asked_at_the_value(
+    read: Callable[[Recorded], Profile],
+) -> None:
+    doubt = "the unit file says 64, which is not in force: which is meant?"
+    seen = replace(SEEN, doubts={"tp-size": doubt, "window.tokens": doubt})
+    assert f"tp-size = 8  # {doubt}\n" in record(seen)
+    assert f"tokens = 2048  # {doubt}\n" in record(seen)
+    assert read(seen) == read(SEEN)
