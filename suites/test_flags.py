@@ -43,4 +43,4 @@ def test_only_what_the_target_says_is_accepted(chain: Chain, profile: Profile) -
 
 @check("flags.plain_environment")
 def test_no_variable_holds_shell(facts: Facts) -> Judgement:
-    return knobs.plain_environment(facts.serving)
+    return knobs.plain_environment(facts.serving, facts.files)

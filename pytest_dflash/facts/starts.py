@@ -23,6 +23,11 @@ STOPPING = "de5b426a63be47a7b6ac3eaac82e2f6f"
 LAST_LINES = 120  # a vLLM whose engine core died ends with some forty lines about leaks of its libraries
 
 
+BY_ITSELF = (("killed", 9, "signal"), ("killed", 9, "success"), ("killed", 9, None))
+"""Exit code, status and result of an engine that was asked to stop and then killed its own process tree, as SGLang's
+does. The manager's own SIGKILL has the result "timeout", the kernel's "oom-kill"."""
+
+
 @dataclass(frozen=True, slots=True)
 class Previous:
     """The unit's invocation before the present one.
@@ -60,6 +65,8 @@ class Previous:
         if self.exit_code is None:
             how = f"ended with result {self.result}" if self.result else "how it ended is not in the journal"
             return how + asked
+        if self.stop_requested and (self.exit_code, self.exit_status, self.result) in BY_ITSELF:
+            return "ended by SIGKILL, as engines do to their own processes" + asked
         return exit_meaning(self.exit_code, self.exit_status) + asked
 
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 from pytest_dflash.facts.procfs import Process
 from pytest_dflash.facts.reading import Reading, Value
-from pytest_dflash.findings import Json, Judgement, failed, not_applicable, passed, unproven
+from pytest_dflash.facts.systemd import UnitFiles
+from pytest_dflash.findings import Evidence, Json, Judgement, failed, not_applicable, passed, unproven
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.redaction import MASK
 from pytest_dflash.rules.judge import HEAR, evidence, unheard
@@ -27,6 +28,8 @@ VARIABLES: Mapping[str, str] = {
     "VLLM_SERVER_DEV_MODE": "routes of development are open: they put the model to sleep and call its workers (vLLM 0.32)",
 }
 """Variables of benchmarks and of bug hunts, to what they do."""
+SHOWN, LINE = 5, 200
+"""So many lines of a file are quoted, and so many letters of each."""
 SETTINGS: tuple[tuple[str, Json, str], ...] = (
     ("load-format", "dummy", "the weights are random numbers: right for a benchmark, never for answers"),
     ("speculative-config.rejection_sample_method", "synthetic", "acceptance is simulated (ROCm/ATOM#555)"),
@@ -112,8 +115,13 @@ def acceptance_exact(chain: Chain, profile: Profile) -> Judgement:
     return passed("only what the target would have said is accepted", expected="exact acceptance")
 
 
-def plain_environment(process: Reading[Process]) -> Judgement:
-    """No variable holds shell: systemd expands nothing in Environment= and EnvironmentFile=, and runs no export."""
+def plain_environment(process: Reading[Process], files: Reading[UnitFiles]) -> Judgement:
+    """No variable holds shell: systemd expands nothing in Environment= and EnvironmentFile=, and runs no export.
+
+    Args:
+        process: What holds the variables.
+        files: The unit on disk, to say in which line one was written.
+    """
     environ = process.value.environ if isinstance(process, Value) else process
     if not isinstance(environ, Value):
         return unheard("whether variables hold shell", "environment of the process", environ)
@@ -125,16 +133,40 @@ def plain_environment(process: Reading[Process]) -> Judgement:
     seen = (evidence("environment of the process", environ, [*odd]),)
     if odd:
         name, why = next(iter(odd.items()))
+        lines = {each: line for each in odd if (line := written(each, files))}
+        shown = [
+            Evidence(source="unit_file", reading="value", value=text, where=where, differs=True)
+            for where, text in lines.values()
+        ]
+        place, text = lines.get(name, ("the unit's environment files", ""))
         more = f" (and {len(odd) - 1} more: {', '.join([*odd][1:6])})" if odd.keys() - {name} else ""
         return failed(
-            f"{name} holds shell that nobody expanded: {why}{more}",
+            f"{name} holds shell that nobody expanded: {why}{more}" + (f"; {place}: {text}" if text else ""),
             expected=[],
             observed=[*odd],
-            evidence=seen,
+            evidence=(*seen, *shown[:SHOWN]),
             cause="the file was written for a shell, and systemd is none: it takes each line as it stands",
-            remedy="write whole values into the unit's environment files, without $NAME, export and outer quotation marks",
+            remedy=f"write the whole value of {name} into {place}, without $NAME, export and outer quotation marks; "
+            "then restart the unit",
         )
     return passed("no variable of the process holds shell", expected=[], observed=[], evidence=seen)
+
+
+def written(name: str, files: Reading[UnitFiles]) -> tuple[str, str] | None:
+    """The place, `path:line`, and the text of the last line on disk that sets a variable; None where none is seen."""
+    if not isinstance(files, Value):
+        return None
+    bare = name.removeprefix("export ").strip()
+    own = re.compile(rf"\s*(?:export\s+)?{re.escape(bare)}\s*=")
+    within = re.compile(rf"\s*Environment\s*=.*(?<![\w]){re.escape(bare)}=")
+    unit = [each for each in (files.value.fragment, *files.value.drop_ins) if each]
+    found = [
+        (f"{each.path}:{number}", line.strip()[:LINE])
+        for each, setter in [(e, within) for e in unit] + [(e, own) for e in files.value.environment_files]
+        for number, line in enumerate(each.text.split("\n"), 1)
+        if setter.match(line)
+    ]
+    return found[-1] if found else None
 
 
 def unexpanded(name: str, value: str) -> str:

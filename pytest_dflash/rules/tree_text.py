@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ from pytest_dflash.rules.tree_lossless import Situation, lossless, tolerance
 
 ENDS = ("}", '"}', "0}", ":0}", '":0}', '"":0}', "{}", '\\"}')
 """What may be missing of an object that was cut."""
+BLANKS = 24
+"""More needless blanks than this in an answer are its length."""
 FROM_CACHE = Situation(
     "tokens said with a cold and a warm prefix cache",
     "what the cache gives back is not what was computed: pages that speculation wrote, or of another request",
@@ -163,8 +166,11 @@ def sampled(part: Part, first: tuple[Sequence[int], Mapping[int, float]], ground
             expected=f"p >= {alpha:.1g}",
             observed=min(bold.probability, drawn.probability),
             cause="drafts are accepted too easily (an acceptance threshold below 1), the temperature is not applied "
-            "where the tree is verified, or the server adds sampling settings of its own",
-            remedy="compare --speculative-accept-threshold-* and the server's default sampling settings",
+            "where the tree is verified (SGLang without its verification kernel says so in its log, and takes the likeliest "
+            "token), or the server adds sampling settings of its own",
+            remedy='look first for "falling back to greedy" in the journal since these requests: such a build or card does '
+            "not sample while it speculates; else compare --speculative-accept-threshold-* and the server's default "
+            "sampling settings",
             measures=measures,
         )
     return passed(f"{different} of {len(texts)} sampled answers differ; {told}", measures=measures)
@@ -181,8 +187,13 @@ def grammatical(alone: Sequence[Spoken], together: Sequence[Spoken], schema: Any
             shown = " ".join(answer.text.split())[:120]
             if all(each.finish == "length" and begun(each.text) for each, _ in wrong):
                 return unproven(
-                    f"{told}; they were cut at {answer.completion_tokens} tokens",
+                    f"{told}; they were cut at {answer.completion_tokens} tokens, and are right as far as they go",
+                    expected="JSON with name and count",
                     observed=shown,
+                    cause=unclosed(answer.text, schema),
+                    remedy="ask by hand with the same schema and a larger max_tokens: an answer that ends is the model's own "
+                    "length, and nothing is held against this host; one that never ends is the grammar's fault. No option "
+                    "raises the limit of this check, which is three times a whole answer",
                     measures=measures,
                 )
             return failed(
@@ -197,6 +208,17 @@ def grammatical(alone: Sequence[Spoken], together: Sequence[Spoken], schema: Any
         f"all {len(alone) + len(together)} answers under a JSON schema fulfil it, alone and {len(together)} at once",
         measures=measures,
     )
+
+
+def unclosed(text: str, schema: Any) -> str:
+    """Who most likely kept an answer from ending: the model, or the engine's grammar."""
+    if len(text) > len(" ".join(text.split())) + BLANKS:
+        return "the engine's grammar lets blanks stand between words without end, and the model writes them"
+    longest = max((each.get("maxLength", 0) for each in schema["properties"].values()), default=0)
+    strings = re.findall(r'"((?:[^"\\]|\\.)*)(?:"|$)', text)
+    if longest and any(len(each) > longest + len(max(schema["properties"], key=len)) for each in strings):
+        return f"the engine's grammar does not hold the schema's maxLength of {longest}: a string goes on, and the model fills it"
+    return "the model had not ended its answer: a small or untrained one seldom does, and speculation has no part in that"
 
 
 def begun(text: str) -> bool:

@@ -17,7 +17,14 @@ def test_a_signal_that_nobody_asked_for_is_a_crash() -> None:
 def test_a_healthy_engine_may_end_by_a_signal_when_it_is_stopped() -> None:
     stopped = replace(ENDED, stop_requested=True)
     assert not stopped.crashed
-    assert stopped.ending.endswith(", after a stop was asked for")
+    assert (
+        stopped.ending == "ended by SIGKILL, as engines do to their own processes, after a stop was asked for"
+    )
+
+
+def test_a_stop_that_took_too_long_is_not_called_the_engines_own_end() -> None:
+    late = replace(ENDED, stop_requested=True, result="timeout")
+    assert late.ending.startswith("killed by SIGKILL (")
 
 
 def test_what_the_journal_does_not_say_is_not_guessed() -> None:

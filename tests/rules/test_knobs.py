@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
+from pytest_dflash.facts.systemd import DiskFile, UnitFiles
 from pytest_dflash.findings import Json, Outcome
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.rules import knobs
@@ -109,6 +110,47 @@ def test_shell_in_a_variable_is_told_from_other_signs(name: str, value: str, why
     assert knobs.unexpanded(name, value) == why
 
 
+SHELL = "$CUDA_HOME/lib64:$LD_LIBRARY_PATH"
+FILES = Value(
+    UnitFiles(
+        DiskFile("/etc/systemd/system/a.service", f"[Service]\nEnvironment=A=1 B={SHELL}\n"),
+        environment_files=(
+            DiskFile("/etc/a.env", f"# LD_LIBRARY_PATH=no\nMY_LD_LIBRARY_PATH=no\nLD_LIBRARY_PATH={SHELL}\n"),
+        ),
+    )
+)
+
+
+def test_shell_in_a_variable_is_told_with_file_line_and_value() -> None:
+    judgement = knobs.plain_environment(process(environ={"LD_LIBRARY_PATH": SHELL, "B": SHELL}), FILES)
+    assert judgement.summary == (
+        "LD_LIBRARY_PATH holds shell that nobody expanded: $CUDA_HOME stands in it (and 1 more: B); "
+        f"/etc/a.env:3: LD_LIBRARY_PATH={SHELL}"
+    )
+    assert judgement.remedy == (
+        "write the whole value of LD_LIBRARY_PATH into /etc/a.env:3, without $NAME, export and outer quotation marks; "
+        "then restart the unit"
+    )
+    assert [(each.where, each.value) for each in judgement.evidence[1:]] == [
+        ("/etc/a.env:3", f"LD_LIBRARY_PATH={SHELL}"),
+        ("/etc/systemd/system/a.service:2", f"Environment=A=1 B={SHELL}"),
+    ]
+
+
+def test_a_variable_that_no_file_sets_is_told_without_a_line() -> None:
+    for files in (FILES, NOT_HEARD):
+        judgement = knobs.plain_environment(process(environ={"C": SHELL}), files)
+        assert judgement.summary == "C holds shell that nobody expanded: $CUDA_HOME stands in it"
+        assert "write the whole value of C into the unit's environment files, without" in str(
+            judgement.remedy
+        )
+
+
+@given(st.text(), st.text())
+def test_any_file_can_be_searched_for_a_variable(name: str, text: str) -> None:
+    knobs.written(name, Value(UnitFiles(DiskFile("a", text), environment_files=(DiskFile("b", text),))))
+
+
 @given(st.text(), st.text())
 def test_any_variable_can_be_looked_at(name: str, value: str) -> None:
     knobs.unexpanded(name, value)
@@ -119,7 +161,7 @@ def test_nothing_is_passed_where_nothing_is_heard() -> None:
     found = [
         knobs.no_knobs(told(), process(environ=NOT_HEARD)),
         knobs.no_knobs(told(), NOT_HEARD),
-        knobs.plain_environment(NOT_HEARD),
+        knobs.plain_environment(NOT_HEARD, NOT_HEARD),
         knobs.acceptance_exact(deaf, PROFILE),
     ]
     assert {each.outcome for each in found} == {Outcome.UNPROVEN}

@@ -189,6 +189,27 @@ class TestGrammar:
         assert self.judged('{"name": "plu', "length").startswith("unproven")
         assert self.judged("a basket of plums", "length").startswith("fail")
 
+    @pytest.mark.parametrize(
+        "text, cause",
+        [
+            (
+                '{"name": "plums and',
+                "the model had not ended its answer: a small or untrained one seldom does",
+            ),
+            (
+                '{"name": "plums",' + " \n" * 40,
+                "the engine's grammar lets blanks stand between words without end",
+            ),
+            ('{"name": "' + "plum" * 20, "the engine's grammar does not hold the schema's maxLength of 12"),
+        ],
+    )
+    def test_an_object_that_was_cut_has_a_cause_and_a_next_step(self, text: str, cause: str) -> None:
+        found = tree_text.grammatical([Spoken(tokens=None, text=text, finish="length")], [], SCHEMA)
+        assert found.outcome is Outcome.UNPROVEN
+        assert found.summary.endswith("tokens, and are right as far as they go")
+        assert str(found.cause).startswith(cause)
+        assert str(found.remedy).startswith("ask by hand with the same schema and a larger max_tokens")
+
     @given(st.text())
     def test_any_text_is_judged(self, text: str) -> None:
         assert self.judged(text, "length").startswith(("fail", "unproven"))
