@@ -6,6 +6,7 @@ check, writes no file, waits for nothing.
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 import time
@@ -17,7 +18,7 @@ import pytest
 
 from pytest_dflash import activation, recording
 from pytest_dflash.engines.registry import recognise
-from pytest_dflash.errors import HostError, UsageError
+from pytest_dflash.errors import HostError, ProfileError, UsageError
 from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.reading import Reading, Value
 from pytest_dflash.facts.services import SERVICES, ServiceUnit
@@ -27,6 +28,7 @@ from pytest_dflash.host_run import HostRun
 from pytest_dflash.levels import Allowed
 from pytest_dflash.lifecycle.phase import Phase
 from pytest_dflash.lifecycle.readiness import Settled
+from pytest_dflash.profile import loader
 from pytest_dflash.profile.loader import LoadedProfile
 from pytest_dflash.profile.schema import Profile, Service
 from pytest_dflash.reach import Reach
@@ -230,14 +232,35 @@ def next_command(config: pytest.Config, unit: str, found: Sequence[Suspicion]) -
     if found:
         targets = [each for each in activation.named_hosts(config) if each.scheme == "ssh"]
         look = found[0].look
-        return f"ssh {shlex.quote(targets[0].name)} {shlex.quote(look)}" if len(targets) == 1 else look
+        return shlex.join([*login(config), targets[0].name, look]) if len(targets) == 1 else look
     if unit == NOBODY:
         return f"pytest {here} --dflash-triage --dflash-expect service.unit=NAME.service"
-    if (config.rootpath / "dflash.toml").exists() or config.getini("dflash_profile"):
+    if config.getini("dflash_profile") or is_for(config.rootpath / "dflash.toml", unit):
         return f"pytest {here} suites/"
-    return (
-        f"pytest {here} --dflash-write-profile=dflash.toml --dflash-expect service.unit={shlex.quote(unit)}"
-    )
+    path = profile_name(activation.named_hosts(config)[0].name)
+    if is_for(config.invocation_params.dir / path, unit):
+        return f"pytest {here} --dflash-profile={path} suites/"
+    return f"pytest {here} --dflash-write-profile={path} --dflash-expect service.unit={shlex.quote(unit)}"
+
+
+def login(config: pytest.Config) -> list[str]:
+    """The ssh command as this run goes that way."""
+    options = (("-F", "ssh_config"), ("-i", "ssh_identity_file"))
+    given = ((flag, getattr(config.option, name, None)) for flag, name in options)
+    return ["ssh", *(word for flag, value in given if value for word in (flag, str(value)))]
+
+
+def profile_name(host: str) -> str:
+    """A file for the profile of a host: that of the folder may be another host's."""
+    return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', host).strip('-.') or 'host'}.toml"
+
+
+def is_for(path: Path, unit: str) -> bool:
+    """Whether a profile is there and expects something of this unit: an example of another service does not."""
+    try:
+        return loader.load(path).profile.service.unit == unit
+    except ProfileError:
+        return False
 
 
 def _do(remedy: str) -> list[str]:

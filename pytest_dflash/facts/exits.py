@@ -61,7 +61,7 @@ SIGNALS = {
     "SIGHUP": "hung up",
     "SIGILL": "an instruction that this processor does not have",
     "SIGINT": "interrupted",
-    "SIGKILL": "killed from outside: out of memory, the stop timeout, or the engine ending its own process tree",
+    "SIGKILL": "from outside: some engines end their own processes so at a restart; else out of memory or the stop timeout",
     "SIGQUIT": "quit; engines send it to themselves when a child has died",
     "SIGSEGV": "a segmentation fault",
     "SIGSYS": "a system call that SystemCallFilter= forbids",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pytest_dflash import triage
 from pytest_dflash.facts.reading import Silent, Value
 from pytest_dflash.facts.services import ServiceUnit
@@ -99,3 +101,16 @@ def test_a_line_is_short_enough_to_be_read() -> None:
 
 def test_a_host_without_an_engine_is_asked_in_the_name_of_a_unit_that_a_profile_may_name() -> None:
     assert Service(unit=triage.NOBODY, engine="sglang").unit == triage.NOBODY
+
+
+def test_a_profile_of_another_unit_is_not_the_one_to_judge_by(tmp_path: Path) -> None:
+    path = tmp_path / "dflash.toml"
+    assert not triage.is_for(path, "a.service")
+    path.write_text('[service]\nunit = "a.service"\nengine = "sglang"\n')
+    assert triage.is_for(path, "a.service")
+    assert not triage.is_for(path, "b.service")
+
+
+def test_a_profile_is_named_by_its_host() -> None:
+    assert triage.profile_name("inferhost") == "inferhost.toml"
+    assert triage.profile_name("fd00::1/../x y") == "fd00-1-..-x-y.toml"
