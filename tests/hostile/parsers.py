@@ -68,8 +68,8 @@ def _probe(probe: Probe[Any]) -> Parser:
 
 
 def _journal(data: bytes) -> Journal:
-    """Each line as the service said it."""
-    lines = text_of(data).split("\n")
+    """Each line as the service said it, as many as are read of a journal."""
+    lines = text_of(data).split("\n")[: journal.FIRST_LINES + journal.LAST_LINES]
     entries = tuple(Entry(n, n * 1000, 4121, 6, line) for n, line in enumerate(lines))
     return Journal("1f2e", entries, reaches_start=True, whole=True, start_monotonic_us=0)
 
