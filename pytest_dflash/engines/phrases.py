@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_dflash.engines.dialect import Warning_
 
@@ -20,12 +20,13 @@ _FIELD = re.compile(r"(?<![\w.])([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w(])")
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """A line that is known: what it explains, and better than by its kind what to do.
+    r"""A line that is known: what it explains, and better than by its kind what to do.
 
     Attributes:
         text: Fits the line.
         versions: Those of the engine that say it, and where that was seen.
-        about: How the names of the checks begin that it explains, behind their area.
+        about: How the names of the checks begin that it explains, behind their area; "" for none.
+        cause, remedy: What it means and what to do; `\g<1>` stands for what the first group of `text` found.
     """
 
     text: re.Pattern[str]
@@ -33,6 +34,13 @@ class Telling:
     about: str
     cause: str
     remedy: str
+
+    def about_this(self, line: str) -> Telling:
+        """The same with what this line says where its groups are named."""
+        found = self.text.search(line)
+        return (
+            replace(self, cause=found.expand(self.cause), remedy=found.expand(self.remedy)) if found else self
+        )
 
 
 UNKNOWN = Telling(re.compile(""), "", about="", cause="", remedy="")
@@ -79,7 +87,7 @@ class Phrases:
         if kind is None or (setting is None and not self.speaks_for_itself.search(text)):
             return None
         where = f"{who}, pid {pid}" if pid else who
-        known = next((each for each in self.telling if each.text.search(text)), UNKNOWN)
+        known = next((each for each in self.telling if each.text.search(text)), UNKNOWN).about_this(text)
         return Warning_(setting, text, where, kind, kind in ALARMING, known.about, known.cause, known.remedy)
 
     def subject(self, text: str) -> str | None:

@@ -135,13 +135,14 @@ def plain_environment(process: Reading[Process], files: Reading[UnitFiles]) -> J
         name, why = next(iter(odd.items()))
         lines = {each: line for each in odd if (line := written(each, files))}
         shown = [
-            Evidence(source="unit_file", reading="value", value=text, where=where, differs=True)
+            Evidence(source="file on the host", reading="value", value=text, where=where, differs=True)
             for where, text in lines.values()
         ]
         place, text = lines.get(name, ("the unit's environment files", ""))
         more = f" (and {len(odd) - 1} more: {', '.join([*odd][1:6])})" if odd.keys() - {name} else ""
         return failed(
-            f"{name} holds shell that nobody expanded: {why}{more}" + (f"; {place}: {text}" if text else ""),
+            f"{name} holds shell that nobody expanded: {why}{more}"
+            + (f"; it is set in {place}" if text else ""),
             expected=[],
             observed=[*odd],
             evidence=(*seen, *shown[:SHOWN]),

@@ -41,8 +41,8 @@ LOST: Mapping[tuple[str, str], Cause] = {
     ),
     ("server_info", "draft_runner_log"): Cause(
         "The target was told and the draft was not",
-        "Ask for {setting} by the flag that this engine's draft runner reads (forks have their own), "
-        "or take an algorithm that honours it",
+        "Take a version or an algorithm whose draft runner honours {setting} (`--help` of this build names the flags that "
+        "it has; a fork may have its own), then restart {unit}",
     ),
 }
 """From one witness to the next one, where the expected value was lost."""

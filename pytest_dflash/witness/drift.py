@@ -83,7 +83,8 @@ def none_ignored(chain: Chain) -> Judgement:
             observed=[each.message for each in alarming],
             cause=alarming[0].cause or "A flag that this version, algorithm or hardware does not honour",
             remedy=alarming[0].remedy
-            or "Take the flag out, or choose what the message asks for; then restart the unit",
+            or "Choose what the message asks for; or take the flag out, and out of the profile where it is expected; then "
+            "restart the unit",
             evidence=tuple(
                 Evidence(
                     source="journal", reading="value", value=each.message, where=each.where, differs=True
@@ -139,8 +140,8 @@ def _drifted(chain: Chain, moved: Sequence[tuple[str, tuple[Witnessed, ...], tup
         f"{said(readings[early])} became {said(readings[late])}{more}",
         observed={each: {row[at].witness: plain(row[at]) for at in step} for each, row, step in moved},
         between=pair,
-        cause=filled(usual.cause, words) + (f'. This engine warns: "{warning}"' if warning else ""),
-        remedy=filled(remedy, words),
+        cause=filled(usual.cause, words) + (f'. This engine warns: "{warning.message}"' if warning else ""),
+        remedy=(warning.remedy if warning and pair[1] not in ASKED else "") or filled(remedy, words),
         evidence=tuple(
             _titled(each, row[at], differs=at == step[1]) for each, row, step in moved for at in step
         ),

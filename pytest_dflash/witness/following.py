@@ -26,6 +26,7 @@ class Subject:
         warning: The engine's own words about this setting, "" when it says nothing.
         optional: Witnesses that may be silent.
         setter: How the unit sets it, for remedies: "--tp-size", "Environment=NCCL_P2P_LEVEL".
+        remedy: What that warning asks for, where it is known: it counts where the engine lost the value.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Subject:
     warning: str = ""
     optional: Collection[str] = ()
     setter: str = ""
+    remedy: str = ""
 
 
 def follow(subject: Subject, chain: Sequence[Witnessed], expected: Json, rule: Rule) -> Judgement:
@@ -101,6 +103,8 @@ def wanted(expected: Json) -> str:
 def _failed(subject: Subject, chain: Sequence[Witnessed], expected: Json, where: Lost) -> Judgement:
     found = chain[where.observed]
     summary, usual = _told(chain, expected, where)
+    pair = _pair(chain, where)
+    by_engine = pair is not None and pair[1] not in ASKED and where.how is not How.CAME_BACK
     instead = "" if f"is {said(found)} all along" in summary else f", found {said(found)}"
     words = {"setting": subject.setter or subject.name, "value": word(expected), "unit": subject.unit}
     warning = f'. This engine warns: "{subject.warning}"' if subject.warning else ""
@@ -108,9 +112,9 @@ def _failed(subject: Subject, chain: Sequence[Witnessed], expected: Json, where:
         f"{subject.name} {summary}: expected {wanted(expected)}{instead}",
         expected=expected,
         observed=plain(found),
-        between=_pair(chain, where),
+        between=pair,
         cause=filled(usual.cause, words) + warning,
-        remedy=filled(usual.remedy, words),
+        remedy=(subject.remedy if by_engine else "") or filled(usual.remedy, words),
         param=subject.name,
         evidence=tuple(evidence(each, differs=at == where.shown) for at, each in enumerate(chain)),
     )

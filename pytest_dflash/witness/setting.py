@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from difflib import get_close_matches
 
+from pytest_dflash.engines.dialect import Warning_
 from pytest_dflash.facts.reading import Value
 from pytest_dflash.findings import Json, Judgement, Outcome, unproven
 from pytest_dflash.witness.chain import Chain
@@ -31,7 +32,15 @@ def follow_flag(chain: Chain, name: str, expected: Json, optional: Collection[st
     readings = chain.readings(setting)
     if not readings:
         return unproven(f"{name} cannot be followed: no witness carries it", param=name, expected=expected)
-    subject = Subject(name, chain.sources.unit, warned(chain, setting), optional, f"--{name}")
+    warning = warned(chain, setting)
+    subject = Subject(
+        name,
+        chain.sources.unit,
+        warning.message if warning else "",
+        optional,
+        f"--{name}",
+        warning.remedy if warning else "",
+    )
     judgement = follow(subject, readings, expected, rule(chain, setting))
     if judgement.outcome is Outcome.FAIL and setting not in chain.settings():
         return unnamed(judgement, name, chain)
@@ -73,9 +82,9 @@ def off(value: Json) -> bool:
     return value is None or value is False
 
 
-def warned(chain: Chain, setting: str) -> str:
-    """The engine's own words about a setting, "" when it has none."""
+def warned(chain: Chain, setting: str) -> Warning_ | None:
+    """The engine's own words about a setting, None when it has none."""
     warnings = chain.warnings()
     if not isinstance(warnings, Value):
-        return ""
-    return next((each.message for each in warnings.value if each.setting == setting), "")
+        return None
+    return next((each for each in warnings.value if each.setting == setting), None)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import pytest
 
+from pytest_dflash.engines.dialect import Warning_
+from pytest_dflash.facts.journal import Journal
 from pytest_dflash.facts.reading import Absent, Silent, Value
 from pytest_dflash.facts.systemd import LoadedCommand
 from pytest_dflash.findings import Json, Judgement, Outcome
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.witness import drift
 from pytest_dflash.witness.chain import Sources
+from pytest_dflash.witness.setting import follow_flag
 from tests.witness.small_engine import (
     UNIT,
     WINDOW,
@@ -201,6 +205,21 @@ def test_a_warning_that_a_flag_has_no_effect_fails() -> None:
     assert judgement.outcome is Outcome.FAIL
     assert judgement.summary == f"the engine ignores or replaces {WINDOW}: has no effect"
     assert judgement.evidence[0].where == "journal, +20.0 s"
+
+
+def test_what_is_known_of_a_warning_counts_in_all_that_meet_it() -> None:
+    known = Warning_(WINDOW, "has no effect", "log", cause="not read", remedy="take another algorithm")
+
+    @dataclass
+    class Knowing(SmallDialect):
+        def warnings(self, _journal: Journal) -> Sequence[Warning_]:
+            return [known]
+
+    dropped = log(f"args {json.dumps(told(WINDOW, 2048))}", f"draft {json.dumps({WINDOW: None})}", "ready")
+    chain = chain_of(healthy(), Knowing(), journal=Value(dropped))
+    found = [follow_flag(chain, WINDOW, 2048), drift.no_drift(chain), drift.none_ignored(chain)]
+    assert {each.remedy for each in found} == {"take another algorithm"}
+    assert found[-1].cause == "not read"
 
 
 def test_a_finished_start_up_without_warnings_passes() -> None:

@@ -44,12 +44,32 @@ SUBJECTS = {
 TELLING = (
     Telling(
         re.compile(r"\bnon-greedy verification is unavailable on this build/device\b"),
-        "0.5.11 and later (DFLASH; seen with 0.5.23 on a CPU); said once, at the first request above temperature 0",
+        "0.5.11 to 0.5.23, source and a run on a CPU; said once, at the first request above temperature 0",
         about="sampling",
         cause="the kernel that verifies drafts by sampling is not in this build, or not for this device, so that every "
         "request is answered greedily, whatever temperature it asks for",
         remedy="serve by a build and on a device that has the kernel (SGLang's own CUDA wheels), or without speculation; "
         "until then send this host only requests at temperature 0",
+    ),
+    Telling(
+        re.compile(
+            r"^--speculative-draft-window-size has no effect with speculative_algorithm=(\w+) \(honored by ([^)]{1,200})\)"
+        ),
+        "0.5.13 to 0.5.23, source; from 0.5.21 on EAGLE on some draft backends is named too",
+        about="",
+        cause=r"the draft runner of \g<1> does not read --speculative-draft-window-size in this version",
+        remedy=r"Take a version in which \g<1> honours --speculative-draft-window-size, an algorithm that honours it (this one "
+        r"names \g<2>), or a drafter whose config.json has the window; then restart the unit. No other flag sets it here",
+    ),
+    Telling(
+        re.compile(
+            r"^Ignoring --speculative-draft-window-size\S*: this draft model has a (?:sliding|native) window"
+        ),
+        "0.5.21 to 0.5.23, source",
+        about="",
+        cause="the drafter's config.json has a window of its own, and it counts",
+        remedy="take --speculative-draft-window-size out of the unit and restart it, and expect the window of the drafter's "
+        'config.json: [window] via = "native"',
     ),
 )
 PHRASES = Phrases(

@@ -130,6 +130,32 @@ def test_other_lines_alarm_nobody(line: str) -> None:
     assert SGLANG.warnings(journal(line)) == []
 
 
+def test_a_line_that_is_known_says_what_to_do_by_its_own_names() -> None:
+    honoured = "DFLASH, Llama EAGLE-3, and the EAGLE/MTP/NEXTN draft-decode path on the Triton/FlashInfer draft backends"
+    line = f"--speculative-draft-window-size has no effect with speculative_algorithm=DDTREE (honored by {honoured})."
+    (found,) = SGLANG.warnings(journal(line))
+    assert found.about == ""
+    assert (
+        found.cause
+        == "the draft runner of DDTREE does not read --speculative-draft-window-size in this version"
+    )
+    assert found.remedy == (
+        "Take a version in which DDTREE honours --speculative-draft-window-size, an algorithm that honours it (this one names "
+        f"{honoured}), or a drafter whose config.json has the window; then restart the unit. No other flag sets it here"
+    )
+
+
+def test_a_window_that_gives_way_to_the_drafters_own_says_so() -> None:
+    (found,) = SGLANG.warnings(
+        journal(
+            "Ignoring --speculative-draft-window-size=2048: this draft model has a sliding window of 4096, which the attention "
+            "backend applies per layer. Draft-decode windowing stays off."
+        )
+    )
+    assert found.cause == "the drafter's config.json has a window of its own, and it counts"
+    assert found.remedy.startswith("take --speculative-draft-window-size out of the unit and restart it")
+
+
 def test_what_every_rank_repeats_is_said_once() -> None:
     line = "--tp-size has no effect"
     assert len(SGLANG.warnings(journal(f"[x TP0] {line}", f"[x TP1] {line}"))) == 1
