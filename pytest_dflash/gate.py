@@ -42,6 +42,8 @@ OF_THE_PROCESS = frozenset({"stack", "systemd", "flags"})
 OF_THE_HOST = (HostError, NotServing)
 """Failures that any check may have to carry; a waiver of that check does not mean them."""
 
+NOT_THE_HOST = "a bug of the check or of pytest-dflash, not of the host"
+
 
 class Gate:
     """The hooks of a run that has hosts.
@@ -193,7 +195,8 @@ class Gate:
             return [failed(first_line(str(error)) or "the assertion does not hold")]
         if isinstance(error, DflashError):
             return [unproven(str(error))]
-        return [unproven(f"the check itself broke: {type(error).__name__}: {first_line(str(error))}")]
+        broke = f"the check itself broke: {type(error).__name__}: {first_line(str(error))}"
+        return [unproven(f"{broke} ({NOT_THE_HOST})")]
 
     def _in_view_of_the_service(self, item: pytest.Item, judgement: Judgement, run: HostRun) -> Judgement:
         """What a unit that does not serve leaves open is one failure, told once, and not one a flag and package."""

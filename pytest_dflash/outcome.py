@@ -177,6 +177,10 @@ class RunOutcome(Narrowing):
         lines = []
         if self.other_failed or self.uncollected:
             lines.append("failed: a test that is no check, or the collection of one; pytest tells which")
+        if self.exit_code == pytest.ExitCode.INTERNAL_ERROR:
+            lines.append(
+                "internal error: pytest, a plugin or pytest-dflash broke, not the host; please report what stands above"
+            )
         today = datetime.now(tz=UTC).date()
         for name, run in self.runs.items():
             mine = [finding for finding in self.findings if finding.host == name]

@@ -320,4 +320,17 @@ def each(gpus: Gpus, cell: Callable[[Gpu], Reading[T]], expectation: Expectation
         return [not_applicable(NO_GPUS)]
     if isinstance(gpus, Silent):
         return [compare("nvidia-smi", Silent(gpus.why, gpus.where), expectation)]
-    return [compare("nvidia-smi", cell(gpu), replace(expectation, param=gpu.label)) for gpu in gpus.value]
+    return [
+        located(compare("nvidia-smi", cell(gpu), replace(expectation, param=gpu.label)), gpu)
+        for gpu in gpus.value
+    ]
+
+
+def located(judgement: Judgement, gpu: Gpu) -> Judgement:
+    """What is wrong with a GPU says which card it is for who stands before the machine: number and PCI address."""
+    if judgement.outcome not in {Outcome.FAIL, Outcome.UNPROVEN}:
+        return judgement
+    number = f"GPU {gpu.index.value}" if isinstance(gpu.index, Value) else ""
+    address = gpu.bus_id.value if isinstance(gpu.bus_id, Value) else ""
+    where = ", ".join(filter(None, (number, address)))
+    return replace(judgement, summary=f"{judgement.summary} ({where})") if where else judgement

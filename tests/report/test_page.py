@@ -147,6 +147,21 @@ def test_one_fault_seen_at_rest_and_at_work_is_one_card_with_both_pieces_of_advi
     )
 
 
+def test_all_that_one_missing_reload_explains_is_one_card() -> None:
+    step = ["unit_file", "loaded_unit"]
+    (card, other) = cards.cards(
+        [
+            finding("systemd.reloaded", "fail", between=step, remedy="decide which is right"),
+            finding("window.reaches_draft_runner", "fail", between=step, remedy="reload"),
+            finding("flags.no_drift", "fail", between=step, remedy="if it is meant, reload"),
+            finding("flags.in_force", "fail", between=["server_info", "draft_runner_log"], remedy="ask"),
+        ]
+    )
+    assert card.title == "window.reaches_draft_runner"
+    assert sorted(each.title for each in card.followers) == ["flags.no_drift", "systemd.reloaded"]
+    assert other.title == "flags.in_force"
+
+
 def test_another_card_at_work_is_another_fault() -> None:
     made = cards.cards(
         [

@@ -20,6 +20,8 @@ TOLD = ("fail", "unproven", "waived")
 """Outcomes that a reader must see, in this order."""
 SEEN_AT_WORK = ("throughput.host_under_load", "gpu.")
 """A check that sees at work, and the area that sees at rest, what is wrong with the same card."""
+NOT_TAKEN_OVER = (("unit_file", "loaded_unit"), ("loaded_unit", "process_argv"))
+"""Steps at which all settings are lost together: by one reload or one restart that nobody did."""
 QUOTED = 20
 """A line of at least as many letters, quoted in another finding's cause, is the same event and no chance."""
 
@@ -72,11 +74,14 @@ def _led(known: Sequence[Card]) -> Iterator[Card]:
 
 
 def _follows(later: Card, leader: Card) -> bool:
-    """Whether one fault explains both: it is quoted as the cause, or it is the same card at work."""
+    """Whether one fault explains both: one reload or restart is missing, one quotes the other, or it is the same card."""
     this, that = later.told, leader.told
     if later is leader or (this["host"], this["outcome"]) != (that["host"], that["outcome"]):
         return False
     at_work, at_rest = SEEN_AT_WORK
+    step = tuple(this["between"] or ())
+    if step in NOT_TAKEN_OVER and step == tuple(that["between"] or ()) and leader.number < later.number:
+        return True
     same_card = this["param"] is not None and this["param"] == that["param"]
     if this["check"] == at_work and that["check"].startswith(at_rest) and same_card:
         return True
