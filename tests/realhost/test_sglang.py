@@ -23,6 +23,20 @@ def test_a_real_sglang_is_accepted(sglang_host: Service, tmp_path: Path) -> None
     assert all(each["value"] == 32 for each in window["evidence"])
 
 
+def test_what_a_real_sglang_says_of_its_own_sampling_is_quoted_and_picks_the_remedy(
+    sglang_host: Service, tmp_path: Path
+) -> None:
+    """This build has no kernel that samples drafts on a CPU, and says so at the first request that samples."""
+    document = run(
+        sglang_host, tmp_path, "--dflash-allow=load", "-k", "test_temperature_one_samples", within_s=600
+    )
+    found = finding(document, "tree.sampling")
+    assert found["outcome"] == "fail", found
+    assert "falling back to greedy argmax verification" in found["cause"]
+    assert found["remedy"].startswith("serve by a build and on a device that has the kernel")
+    assert any("non-greedy verification is unavailable" in str(each["value"]) for each in found["evidence"])
+
+
 def test_a_real_sglang_counts_a_verify_step_for_what_was_accepted_and_one_token_more(
     sglang_host: Service,
 ) -> None:
