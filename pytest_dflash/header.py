@@ -70,7 +70,8 @@ class Header:
         _, origin = origins.profiles(self.config, run.reach.target)
         reviewed = "reviewed" if loaded.reviewed else "not reviewed"
         bases = "".join(f", extends {path}" for path in loaded.bases)
-        return f"profile: {loaded.path}, sha256 {loaded.sha256[:SHORT]}, {reviewed}{bases} ({origin})"
+        unit = loaded.profile.service.unit
+        return f"profile: for {unit}: {loaded.path}, sha256 {loaded.sha256[:SHORT]}, {reviewed}{bases} ({origin})"
 
     def _patience(self, run: HostRun) -> str:
         seconds, origin = origins.ready_timeout(self.config, run.loaded)

@@ -35,7 +35,7 @@ def refusal(path: Path, **options: object) -> str:
 def test_the_profile_of_the_story_loads() -> None:
     loaded = load(ROOT / "dflash.toml", host="10.1.2.200")
     profile = loaded.profile
-    assert loaded.reviewed
+    assert not loaded.reviewed  # an example vouches for nobody's host
     assert profile.service.unit == "sglang-k26-ddtree.service"
     assert profile.window.tokens == 2048
     assert profile.window.via == "flag"
