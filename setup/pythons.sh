@@ -20,7 +20,7 @@ found() { # VERSION: the interpreter of that version, if there is one
 }
 install() { # VERSION PYTHON PYTEST: a venv with the wheel and what its tests need
     "$2" -m venv --without-pip "$scratch/$1"
-    "$here" -m pip --python "$scratch/$1/bin/python" install -q "$scratch"/dist/*.whl "$3" pytest-xdist hypothesis prometheus-client
+    "$here" -m pip --python "$scratch/$1/bin/python" install -q "$scratch"/dist/*.whl "$3" pytest-xdist hypothesis prometheus-client jsonschema
 }
 try() { # VERSION: the tests, away from the source of the package, then the suites
     bin=$scratch/$1/bin

@@ -6,17 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from pytest_dflash.report import ctrf, github, openmetrics
-from tests.report.json_schema import complaints
 from tests.report.test_page import HOSTILE, document, finding
 
 SCHEMA = json.loads((Path(__file__).parent / "ctrf" / "ctrf-schema-0.0.json").read_text())
 """As npm's `ctrf` 0.3.0 ships it, the reference implementation of the format; its licence lies beside it."""
+VALID = jsonschema.Draft7Validator(SCHEMA, format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER)
 
 EVERY = document(
     finding("gpu.count", "fail", remedy="mend | it", measures={"gpus": 7.0}),
@@ -52,36 +53,41 @@ def test_ctrf_has_a_test_for_each_finding_and_counts_them() -> None:
     json.dumps(results, allow_nan=False)
 
 
+def complaints(report: Any) -> list[str]:
+    """What the schema says against a report, each with its place."""
+    return [f"{error.json_path}: {error.message}" for error in VALID.iter_errors(report)]
+
+
 def test_ctrf_is_what_its_published_schema_allows() -> None:
-    assert list(complaints(SCHEMA, ctrf.report(EVERY), SCHEMA)) == []
-    assert list(complaints(SCHEMA, ctrf.report(document()), SCHEMA)) == []
+    assert complaints(ctrf.report(EVERY)) == []
+    assert complaints(ctrf.report(document())) == []
 
 
 @given(st.text(), st.text(), st.none() | st.text())
 def test_any_finding_is_valid_ctrf(check: str, summary: str, param: str | None) -> None:
     made = ctrf.report(document(finding(check, param=param, summary=summary, nodeid=summary)))
-    assert list(complaints(SCHEMA, made, SCHEMA)) == []
+    assert complaints(made) == []
 
 
 @pytest.mark.parametrize(
     "spoil, complaint",
     [
-        (lambda r: r.pop("specVersion"), "$: specVersion is missing"),
+        (lambda r: r.pop("specVersion"), "$: 'specVersion' is a required"),
         (
             lambda r: r["results"]["tests"][0].update(status="broken"),
-            "$.results.tests[0].status: 'broken' against",
+            "$.results.tests[0].status: 'broken' is not one of",
         ),
         (
             lambda r: r["results"]["tests"][0].update(duration="1"),
-            "$.results.tests[0].duration: '1' against type 'integer'",
+            "$.results.tests[0].duration: '1' is not of type 'integer'",
         ),
-        (lambda r: r["results"]["summary"].update(unproven=1), "$.results.summary.unproven: is not known"),
+        (lambda r: r["results"]["summary"].update(unproven=1), "$.results.summary: Additional properties"),
     ],
 )
 def test_the_schema_refuses_what_is_none(spoil: Any, complaint: str) -> None:
     made = ctrf.report(EVERY)
     spoil(made)
-    assert any(told.startswith(complaint) for told in complaints(SCHEMA, made, SCHEMA))
+    assert any(told.startswith(complaint) for told in complaints(made))
 
 
 def test_openmetrics_is_read_by_its_own_parser() -> None:
