@@ -24,12 +24,12 @@ LOST: Mapping[tuple[str, str], Cause] = {
     ("unit_file", "loaded_unit"): Cause(
         "The file was edited and the manager has not read it since (a new drop-in directory or a file put back with "
         "an older date goes unnoticed even by NeedDaemonReload)",
-        f"{RELOAD}, then run again",
+        f"{RELOAD} when drained, then run again",
     ),
     ("loaded_unit", "process_argv"): Cause(
         "The manager was reloaded and the service was not restarted, so the process still runs the old command "
         "(or a wrapper between the two drops it)",
-        "systemctl restart {unit}, then run again",
+        "systemctl restart {unit} when drained, then run again",
     ),
     ("process_argv", "server_args_log"): Cause(
         "The engine replaced the value at start-up, or read another one later on the line or from a --config file",

@@ -75,7 +75,7 @@ def test_reloaded_but_not_restarted_is_lost_between_manager_and_process() -> Non
     judgement = judged(edited)
     assert judgement.outcome is Outcome.FAIL
     assert judgement.between == ("loaded_unit", "process_argv")
-    assert judgement.remedy == "systemctl restart engine.service, then run again"
+    assert judgement.remedy == "systemctl restart engine.service when drained, then run again"
 
 
 def test_told_all_along_and_dropped_by_the_draft_runner() -> None:

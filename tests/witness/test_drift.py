@@ -245,7 +245,7 @@ def test_the_draft_may_choose_for_itself_what_nobody_asked_for() -> None:
 def test_without_an_expectation_the_remedy_leaves_open_which_of_two_values_is_meant() -> None:
     edited = replace(healthy(), unit_files=Value(unit_text(f"/opt/engine --model /m --{WINDOW} 16")))
     assert no_drift(edited).remedy == (
-        f"If 16 is meant: systemctl daemon-reload && systemctl restart {UNIT}, then run again. "
+        f"If 16 is meant: systemctl daemon-reload && systemctl restart {UNIT} when drained, then run again. "
         f"If not: make --{WINDOW} what it was where it is set (2048)"
     )
 

@@ -168,7 +168,7 @@ def test_the_engines_own_warning_is_quoted() -> None:
 
 
 def test_remedies_name_the_unit_and_the_flag() -> None:
-    assert judged("AA----").remedy == "systemctl restart engine.service, then run again"
+    assert judged("AA----").remedy == "systemctl restart engine.service when drained, then run again"
     assert judged("------").remedy == (
         "Set --window to 2048 in the unit, then systemctl daemon-reload && systemctl restart engine.service"
     )
