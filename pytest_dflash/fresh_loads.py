@@ -53,7 +53,7 @@ class FreshLoads:
             self._start(self.starts + 1)
         if name in self._broken:
             raise self._broken[name]
-        return starts.starts([found, *self._by_start[name]])
+        return starts.starts([found, *self._by_start.get(name, ())], self.run.profile.gpu)
 
     def _start(self, number: int) -> None:
         """One process more, for all loads that want it; one that somebody else just started will do."""
@@ -95,7 +95,9 @@ class FreshLoads:
                 return unready
             told = speculation_pays.apart(found, many)
             self._plain[name] = self.loads.afresh(name, speculation_pays.PLAIN, told)
-        return speculation_pays.measured(self.loads.measure(name), self._plain[name], many)
+        return speculation_pays.measured(
+            self.loads.measure(name), self._plain[name], many, self.run.profile.gpu
+        )
 
     def _as_it_is(self, name: str, budgets: Budgets) -> Measurement:
         """The load of the unit as it was found, all others with it: the unit goes back for them where it must."""

@@ -27,6 +27,7 @@ ROOM = NEW_TOKENS + 64
 REPEATED_TOKENS = 2048
 REPEATED_NEW_TOKENS = 8
 BUDGET_S = 120.0
+STILL = "the counters did not move"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +129,7 @@ class LongPrompts:
             steps = after.value.steps - before.value.steps
             tokens = after.value.tokens - before.value.tokens
             accept_length = tokens / steps if steps > 0 and tokens > 0 else None
-            why = "" if accept_length else "the counters did not move"
+            why = "" if accept_length else STILL
         else:
             why = next(getattr(each, "why", "") for each in (before, after) if not isinstance(each, Value))
         times = [each.tpot_s for each in result.requests if each.tpot_s is not None]

@@ -16,7 +16,7 @@ from pytest_dflash.findings import Json, Judgement, failed, not_applicable, pass
 from pytest_dflash.load.comparison import FEWEST, chance
 from pytest_dflash.load.floors import DECODE, MEASURES, TOTAL
 from pytest_dflash.load.measurement import Measurement
-from pytest_dflash.rules.measured import finish, moved
+from pytest_dflash.rules.measured import crowded, finish, moved
 
 ALPHA = 0.01
 """The chance of calling a load worse that is not, all its measures together."""
@@ -82,7 +82,7 @@ def compared(found: Measurement, then: Earlier | None, now: Identity) -> Judgeme
     unlike = _unlike(found, then, now)
     if unlike:
         return finish(not_applicable(f"not compared with {then.where}: {unlike}"), found)
-    if why := moved(found) or found.result.bottleneck:
+    if why := moved(found) or crowded(found) or found.result.bottleneck:
         return finish(unproven(f"not compared with {then.where}: {why}"), found)
     rows = [
         row

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_dflash.findings import Evidence, Json, Judgement, failed, not_applicable, passed, unproven
-from pytest_dflash.load.long_prompts import Point, Reuse
+from pytest_dflash.load.long_prompts import STILL, Point, Reuse
 from pytest_dflash.profile.schema import Context
 
 REUSED = 0.5
@@ -56,18 +56,42 @@ def context(points: Sequence[Point], expected: Context, window: int | None) -> J
             measures=measures,
             series=series,
         )
+    if unheard := _unheard(points, expected):
+        return unproven(
+            unheard,
+            remedy="run again; where it stays so, read the engine's metrics by hand around one request of this length",
+            measures=measures,
+            series=series,
+        )
     told = ", ".join(f"{each.accept_length or 0:.2f} at {each.context_tokens:.0f}" for each in points)
     return passed(f"accept length by prompt tokens: {told}", measures=measures, series=series)
 
 
 def _blind(accept_length: float, first: Point, others: Sequence[Point], expected: Context) -> list[str]:
     least = expected.min_accept_length_share * accept_length
-    return [
-        f"with {each.context_tokens:.0f} tokens of prompt the accept length falls to {each.accept_length or 0:.2f}, from "
+    still = [
+        f"with {each.context_tokens:.0f} tokens of prompt nothing is verified ({STILL}), with "
+        f"{first.context_tokens:.0f} the accept length is {accept_length:.2f}"
+        for each in others
+        if each.accept_length is None and each.why == STILL
+    ]
+    return still + [
+        f"with {each.context_tokens:.0f} tokens of prompt the accept length falls to {each.accept_length:.2f}, from "
         f"{accept_length:.2f} with {first.context_tokens:.0f} (at least {least:.2f} is expected)"
         for each in others
-        if (each.accept_length or 0.0) < least
+        if each.accept_length is not None and each.accept_length < least
     ]
+
+
+def _unheard(points: Sequence[Point], expected: Context) -> str:
+    """Which length has no accept length, or no step time where one is asked for; "" where all have."""
+    for each in points:
+        if each.accept_length is None:
+            why = each.why or "the counters did not tell"
+            return f"the accept length at {each.asked_tokens} tokens could not be told: {why}"
+        if expected.max_step_time_share is not None and each.step_s is None:
+            return f"the time of a step at {each.asked_tokens} tokens could not be told: no answer had two tokens with times"
+    return ""
 
 
 def _slow(first: Point, others: Sequence[Point], expected: Context) -> list[str]:

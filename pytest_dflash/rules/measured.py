@@ -86,8 +86,8 @@ def tainted(measure: Measure, decision: Decision, found: Measurement) -> str:
             return "chunks come in bursts, so that their times are not those of the tokens"
     if met:
         return found.from_cache if measure in (TOTAL, TTFT) else ""
-    if found.beside.foreign:
-        return f"{FOREIGN}: requests that are not ours: {found.beside.foreign[0]}"
+    if why := crowded(found):
+        return why
     if found.result.bottleneck and not _missed_anyway(measure, decision, found):
         return found.result.bottleneck
     return ""
@@ -127,6 +127,17 @@ def moved(found: Measurement) -> str:
     if found.replaced:
         return "another process served at the end than at the beginning"
     return f"the load was ended: {found.result.why}" if found.result.stop is Stop.ABORTED else ""
+
+
+def crowded(found: Measurement) -> str:
+    """That somebody else's requests were there, whose steps the engine counts with ours; "" where nobody's were."""
+    return f"{FOREIGN}: requests that are not ours: {found.beside.foreign[0]}" if found.beside.foreign else ""
+
+
+def unanswered(found: Measurement) -> str:
+    """That requests of the load were not answered, so that its rate is not that of the load; "" where all were."""
+    bad, asked = found.result.failed, found.result.requests
+    return f"{len(bad)} of {len(asked)} requests were not answered" if bad else ""
 
 
 def bursts_of(found: Measurement, fewest: int = FEW_CHUNKS) -> tuple[int, int]:

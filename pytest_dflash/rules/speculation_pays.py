@@ -9,14 +9,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from pytest_dflash.findings import Json, Judgement, failed, not_applicable, passed, unproven
+from pytest_dflash.facts.reading import Value
+from pytest_dflash.findings import Json, Judgement, Outcome, failed, not_applicable, passed, unproven
 from pytest_dflash.lifecycle.changing import Changed
 from pytest_dflash.load.confidence import ERROR, Interval, interval
 from pytest_dflash.load.floors import TOTAL
 from pytest_dflash.load.limit import Decision, Limit, Standing, decide
 from pytest_dflash.load.measurement import Measurement, values
 from pytest_dflash.load.phase import Repeat
-from pytest_dflash.rules.measured import finish, judge, number, tainted
+from pytest_dflash.profile import schema
+from pytest_dflash.rules.measured import finish, judge, number, tainted, unanswered
+from pytest_dflash.rules.under_load import unsound
 
 PLAIN = "without speculation"
 REMEDY = "compare accept length and step time; a smaller budget costs less where many requests share the GPU"
@@ -49,13 +52,16 @@ def recorded(found: Measurement) -> Judgement:
     )
 
 
-def measured(found: Measurement, plain: Measurement, loads: int) -> Judgement:
+def measured(
+    found: Measurement, plain: Measurement, loads: int, expected: schema.Gpu | None = None
+) -> Judgement:
     """The load is faster than it was just now without speculation.
 
     Args:
         found: As the unit is.
         plain: The same load without speculation.
         loads: How many loads share the chance of error.
+        expected: Of the GPUs, which are looked at in the plain process too.
     """
     mine, other = found.values(TOTAL), plain.values(TOTAL)
     if not mine or not other:
@@ -69,10 +75,21 @@ def measured(found: Measurement, plain: Measurement, loads: int) -> Judgement:
             ),
             found,
         )
+    if not found.accept_lengths and not _counted(plain):
+        return finish(
+            unproven(
+                "the engine counts no verify steps, with its flags of speculation or without, so that whether it drafts "
+                f"without them is not known: {plain.deaf_counters}",
+                remedy="let the engine count: SGLang needs --enable-metrics, llama.cpp --metrics",
+            ),
+            found,
+        )
     fast, slow = (interval(each, share(loads)) for each in (mine, other))
     standing, gain = _standing(fast, slow), fast.mean / slow.mean
     rates = f"{number(fast.mean, TOTAL.unit)} with it{_bounds(fast)}, {number(slow.mean, TOTAL.unit)} without{_bounds(slow)}"
     why = _tainted(standing, found, plain, fast, slow)
+    if not why and (unwell := unsound(plain, expected or schema.Gpu())):
+        why = f"{plain.label}: {unwell}"
     if why:
         judgement = unproven(f"{gain:.2f} times the plain rate proves nothing: {why}", cause=why)
     elif standing is Standing.MET:
@@ -113,12 +130,23 @@ def apart(found: Measurement, loads: int) -> Callable[[Sequence[Repeat]], bool]:
 
 def unready(changed: Changed) -> Judgement | None:
     """Why there is nothing to compare with; None where there is."""
-    if changed.restart.ready:
-        return None
-    return unproven(
-        f"the unit does not get ready without speculation: {changed.restart.settled.why}",
-        remedy="see its journal; or record plain_output_tokens_per_s_total from a host where it does",
-    )
+    if not changed.restart.ready:
+        return unproven(
+            f"the unit does not get ready without speculation: {changed.restart.settled.why}",
+            remedy="see its journal; or record plain_output_tokens_per_s_total from a host where it does",
+        )
+    wrong = [each for each in changed.proofs if each.outcome is Outcome.FAIL]
+    if wrong:
+        return unproven(
+            f"the flags of speculation are still in force, so that there is nothing to compare with: {wrong[0].summary}",
+            remedy=wrong[0].remedy,
+        )
+    return None
+
+
+def _counted(found: Measurement) -> bool:
+    """Whether the engine counts its steps at all: of a process that does not draft they stand still."""
+    return all(isinstance(each, Value) for each in found.counters)
 
 
 def share(loads: int) -> float:
@@ -137,10 +165,10 @@ def _tainted(
 ) -> str:
     """What else may have put one above the other."""
     mine = Decision(Limit(TOTAL.what, TOTAL.unit, slow.mean), standing, fast)
-    if why := tainted(TOTAL, mine, found):
+    if why := unanswered(found) or tainted(TOTAL, mine, found):
         return why
     other = Decision(Limit(TOTAL.what, TOTAL.unit, fast.mean), OTHER_SIDE[standing], slow)
-    why = tainted(TOTAL, other, plain)
+    why = unanswered(plain) or tainted(TOTAL, other, plain)
     return f"{plain.label}: {why}" if why else ""
 
 

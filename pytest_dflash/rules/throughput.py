@@ -22,6 +22,7 @@ from pytest_dflash.rules.measured import (
     BURST_OF_FEW,
     bursts_of,
     chunks_of_a_step,
+    crowded,
     finish,
     judge,
     moved,
@@ -83,7 +84,7 @@ def acceptance(found: Measurement) -> Judgement:
         judgement = not_applicable(f"{what}: {fmean(lengths):.2f}; the profile has no limit for it")
     else:
         worst = max(decisions, key=lambda each: WORSE[each.standing])
-        judgement = judge(worst, found, moved(found))
+        judgement = judge(worst, found, moved(found) or crowded(found))
     measures = {"accept_length": fmean(lengths)}
     for decision in decisions:
         measures |= numbers("accept_length", decision, lengths)

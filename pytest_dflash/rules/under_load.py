@@ -13,7 +13,16 @@ from typing import TypeVar
 
 from pytest_dflash.facts.nvidia import Gpu, throttle_reasons
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
-from pytest_dflash.findings import Evidence, Json, Judgement, failed, not_applicable, passed, unproven
+from pytest_dflash.findings import (
+    Evidence,
+    Json,
+    Judgement,
+    Outcome,
+    failed,
+    not_applicable,
+    passed,
+    unproven,
+)
 from pytest_dflash.load.measurement import Measurement
 from pytest_dflash.load.sampling import HostSample
 from pytest_dflash.profile import schema
@@ -24,6 +33,10 @@ T = TypeVar("T")
 SOURCE = "nvidia-smi under load"
 OFTEN = 0.2
 """A reason that holds clocks back in more of the samples than this is no mere spike."""
+LONGER = (
+    "running again does not help: give a [[throughput]] load more output_tokens or requests at once, so that it takes "
+    "ten seconds or more"
+)
 CROWDED = 60.0
 """CPU pressure above which the engine's own scheduler waits for a processor more often than not."""
 
@@ -36,8 +49,10 @@ def host_under_load(measured: Sequence[Measurement], expected: schema.Gpu) -> li
     loaded = [sample for sample in samples if sample.in_flight > 0]
     deaf = next((why for each in measured for why in each.beside.deaf), "")
     if not loaded:
-        why = deaf or "no load ran long enough for a look at the host"
-        return [unproven(f"the host under load could not be seen: {why}")]
+        longest = max(each.result.took_s for each in measured)
+        why = deaf or f"no load ran long enough for a look at the host, the longest {longest:.1f} s"
+        remedy = None if deaf else LONGER
+        return [unproven(f"the host under load could not be seen: {why}", remedy=remedy)]
     machine = _machine(samples, loaded, measured)
     seen = [sample.gpus for sample in loaded]
     rows: dict[str, list[Gpu]] = {}
@@ -50,11 +65,48 @@ def host_under_load(measured: Sequence[Measurement], expected: schema.Gpu) -> li
             return [machine]  # there is no GPU to be judged
         heard = Evidence(source=SOURCE, reading="silent", why=silent.why)
         return [unproven(f"the GPUs could not be seen under load: {silent.why}", evidence=(heard,)), machine]
-    first = _first(samples)
-    return [
-        *(_gpu(label, each, first.get(label), samples, measured, expected) for label, each in rows.items()),
-        machine,
+    first, last = _first(samples), [gpus for gpus in seen if isinstance(gpus, Value)][-1]
+    there = {gpu.label for gpu in last.value}
+    judged = [
+        _gpu(label, rows[label], first.get(label), samples, measured, expected)
+        if label in there
+        else _gone(label)
+        for label in {**first, **rows}
     ]
+    if deafness := _mostly_silent("nvidia-smi", seen):
+        said = f"the GPUs could not be seen under load: {deafness.summary}"
+        wrong = (each for each in judged if each.outcome is Outcome.FAIL)
+        return [replace(deafness, summary=said), *wrong, machine]
+    return [*judged, machine]
+
+
+def unsound(found: Measurement, expected: schema.Gpu) -> str:
+    """What is wrong with the host under this load alone, in words; "" where nothing is, or nothing was seen."""
+    judged = (each for each in host_under_load([found], expected) if each.outcome is Outcome.FAIL)
+    worst = next(judged, None)
+    return "" if worst is None else ": ".join(each for each in (worst.param, worst.summary) if each)
+
+
+def _gone(label: str) -> Judgement:
+    return failed(
+        "this GPU was there before, and the last look under load does not see it",
+        param=label,
+        cause="it fell off the bus or was reset: power, heat, riser, driver",
+        remedy="read the kernel's log of that time for Xid 79; `nvidia-smi -L` tells whether it is back",
+    )
+
+
+def _mostly_silent(source: str, readings: Sequence[Reading[T]]) -> Judgement | None:
+    """That fewer than half of the looks said something; None where enough did."""
+    silent = [each for each in readings if isinstance(each, Silent)]
+    if 2 * len(silent) <= len(readings):
+        return None
+    why = silent[0].why
+    return unproven(
+        f"{source} was silent in {len(silent)} of {len(readings)} looks: {why}",
+        evidence=(Evidence(source=f"{source} under load", reading="silent", why=why),),
+        remedy=f"ask it by hand while the host works, and see why it says nothing: {source}",
+    )
 
 
 def _gpu(  # noqa: PLR0913, PLR0917 - one GPU and all that was seen of it
@@ -180,6 +232,9 @@ def _machine(
         )
     if mute := driver.untold(_heard([each.kernel for each in loaded]), _seen(loaded), "under load"):
         return replace(mute, measures=measures)
+    if deafness := _mostly_silent("kernel log", [each.kernel for each in loaded]):
+        said = f"GPU errors (Xid) under load could not be read: {deafness.summary}"
+        return replace(deafness, summary=said, measures=measures)
     busy = fmean(waiting) if waiting else 0.0
     crowded = f"; CPUs are crowded: {busy:.0f} % of the time a task waited for one" if busy > CROWDED else ""
     return passed(f"under load no new Xid; {price}{crowded}", measures=measures)

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dflash.load.spread import modes, outliers, slow_starts
+from pytest_dflash.load.spread import SLOW_MODE, modes, outliers, slow_starts, slower_at_most
 
 STEADY = [60.0, 61.0, 59.5, 60.4, 59.8, 60.2, 60.9, 59.9, 60.1, 60.6]
 
@@ -63,3 +64,28 @@ def test_normal_starts_look_like_two_modes_in_less_than_one_run_of_a_hundred() -
         bool(slow_starts([[chance.gauss(100, 5) for _ in range(8)] for _ in range(3)])) for _ in range(1000)
     )
     assert alarms < 10
+
+
+def test_what_noise_may_hide_between_starts_is_bounded_and_one_repeat_bounds_nothing() -> None:
+    assert slower_at_most([[60.0], [30.0]]) == slower_at_most([STEADY]) == float("inf")
+    assert slower_at_most([STEADY, STEADY]) < 0.02
+    assert slower_at_most([[60.0, 80.0, 50.0, 90.0], [50.0, 85.0, 40.0, 75.0]]) > SLOW_MODE
+
+
+@pytest.mark.parametrize("low, spread", [(55, 40), (80, 15)])
+def test_a_slow_start_in_wide_noise_is_hardly_ever_called_alike(low: float, spread: float) -> None:
+    chance = random.Random(1)
+    passes = 0
+    for _ in range(500):
+        both = [[chance.gauss(mean, spread) for _ in range(8)] for mean in (100, low)]
+        passes += not slow_starts(both) and slower_at_most(both) <= SLOW_MODE
+    assert passes < 40
+
+
+def test_three_steady_starts_that_are_alike_are_called_so() -> None:
+    chance = random.Random(3)
+    alike = sum(
+        slower_at_most([[chance.gauss(100, 5) for _ in range(8)] for _ in range(3)]) <= SLOW_MODE
+        for _ in range(1000)
+    )
+    assert alike > 990

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pytest_dflash.findings import Outcome
-from pytest_dflash.load.long_prompts import Point, Reuse, lengths_of
+from pytest_dflash.load.long_prompts import STILL, Point, Reuse, lengths_of
 from pytest_dflash.profile.schema import Context
 from pytest_dflash.rules.long_prompts import context, prefix_cache
 
@@ -97,3 +98,29 @@ def test_lengths_are_the_profiles_as_far_as_the_engine_takes_them(
     wanted: tuple[int, ...], limit: int | None, lengths: tuple[int, ...]
 ) -> None:
     assert lengths_of(Context(lengths=wanted), limit) == lengths
+
+
+def test_counters_that_fall_silent_at_a_later_length_are_no_fall_of_acceptance() -> None:
+    found = context([point(1024), point(8192, None, why="GET /metrics answered 404")], Context(), 2048)
+    assert found.outcome is Outcome.UNPROVEN
+    assert found.summary == "the accept length at 8192 tokens could not be told: GET /metrics answered 404"
+
+
+def test_counters_that_stand_still_at_a_later_length_mean_that_nothing_is_verified() -> None:
+    found = context([point(1024), point(8192, None, why=STILL)], Context(), 2048)
+    assert found.outcome is Outcome.FAIL
+    assert found.summary == (
+        "with 8195 tokens of prompt nothing is verified (the counters did not move), with 1027 the accept length is 4.00"
+    )
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_step_without_a_time_does_not_meet_a_limit_of_step_times(which: int) -> None:
+    points = [point(1024), point(8192)]
+    points[which] = replace(points[which], tpot_s=None)
+    found = context(points, Context(max_step_time_share=1.5), 2048)
+    assert found.outcome is Outcome.UNPROVEN
+    assert found.summary.startswith(
+        f"the time of a step at {points[which].asked_tokens} tokens could not be told"
+    )
+    assert context(points, Context(), 2048).outcome is Outcome.PASS

@@ -13,6 +13,7 @@ from pytest_dflash.facts.reading import Value
 from pytest_dflash.findings import Outcome
 from pytest_dflash.load.comparison import chance
 from pytest_dflash.load.measurement import Measurement
+from pytest_dflash.load.sampling import Beside, Sight
 from pytest_dflash.rules.comparison import Identity, compared, earlier
 from tests.rules.loads import SLOW, WHO, load, measured
 
@@ -129,3 +130,10 @@ def test_repeats_that_are_the_same_are_no_worse_by_chance_more_often_than_said()
 def test_a_replaced_process_is_not_compared() -> None:
     moved = measured(load(), after=Value(replace(WHO, main_pid=7)))
     assert judged(document(), moved).outcome is Outcome.UNPROVEN
+
+
+def test_foreign_requests_prove_nothing_worse_than_before() -> None:
+    busy = Beside(foreign=(Sight(at_s=1.0, running=4, queued=2, ours=1),))
+    found = compared(measured(load(), beside=busy), earlier(document(rate=56.0), "gpu1", "old.json"), NOW)
+    assert found.outcome is Outcome.UNPROVEN
+    assert found.summary.startswith("not compared with old.json: foreign_traffic: requests that are not ours")

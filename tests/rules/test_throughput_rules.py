@@ -239,3 +239,12 @@ def test_the_price_of_a_load_goes_along() -> None:
     found = throughput.errors(measured(load(), instrument=FAST))
     assert found.measures["client_cpu_percent"] == 2.0
     assert found.measures["took_s"] == 30.0
+
+
+@pytest.mark.parametrize("least", [3, 4.5])
+def test_foreign_requests_leave_the_accept_length_unproven_on_either_side(least: float) -> None:
+    found = throughput.acceptance(measured(load(accept_length={"min": least}), beside=FOREIGN))
+    assert found.outcome is Outcome.UNPROVEN
+    assert (
+        "proves nothing: foreign_traffic: requests that are not ours: 4 running and 2 queued" in found.summary
+    )

@@ -13,7 +13,7 @@ from pytest_dflash.facts.reading import Absent, Silent, Value
 from pytest_dflash.findings import Outcome
 from pytest_dflash.load.sampling import Beside, HostSample
 from pytest_dflash.profile import schema
-from pytest_dflash.rules.under_load import host_under_load
+from pytest_dflash.rules.under_load import host_under_load, unsound
 from tests.rules.healthy_host import gpus
 from tests.rules.loads import load, measured
 
@@ -128,3 +128,49 @@ def test_an_unreadable_kernel_log_matters_only_where_a_driver_could_complain() -
 def test_without_a_load_there_is_nothing_to_look_at() -> None:
     (found,) = host_under_load([], schema.Gpu())
     assert found.outcome is Outcome.NOT_APPLICABLE
+
+
+def test_a_gpu_that_is_gone_under_load_fails() -> None:
+    alone = Value(working()[:1])
+    for looks in ((IDLE, look(alone), look(alone)), (IDLE, look(Value(working())), look(alone))):
+        one, two, machine = judged(*looks)
+        assert (one[1], machine[1]) == (Outcome.PASS, Outcome.PASS)
+        assert two == (
+            "GPU-1", Outcome.FAIL, "this GPU was there before, and the last look under load does not see it",
+        )  # fmt: skip
+
+
+def test_gpus_that_most_looks_did_not_hear_are_unproven_but_what_is_wrong_stays() -> None:
+    deaf = [look(Silent("Unknown Error")) for _ in range(9)]
+    first, machine = judged(IDLE, look(Value(working())), *deaf)
+    assert first == (
+        None, Outcome.UNPROVEN,
+        "the GPUs could not be seen under load: nvidia-smi was silent in 9 of 10 looks: Unknown Error",
+    )  # fmt: skip
+    assert machine[1] is Outcome.PASS
+    found = judged(IDLE, look(Value(working(pcie_width=8))), *deaf)
+    assert [each[1] for each in found] == [Outcome.UNPROVEN, Outcome.FAIL, Outcome.FAIL, Outcome.PASS]
+
+
+def test_a_kernel_log_that_most_looks_did_not_hear_proves_no_absence_of_xids() -> None:
+    seen = look(Value(working()))
+    *_, machine = judged(IDLE, seen, *[replace(seen, kernel=Silent("no permission"))] * 9)
+    assert machine[1:] == (
+        Outcome.UNPROVEN,
+        "GPU errors (Xid) under load could not be read: kernel log was silent in 9 of 10 looks: no permission",
+    )
+
+
+def test_loads_that_are_too_short_for_a_look_say_what_helps() -> None:
+    (found,) = host_under_load([measured(load(), beside=Beside(samples=(IDLE,)))], schema.Gpu())
+    assert found.summary.endswith("no load ran long enough for a look at the host, the longest 30.0 s")
+    assert str(found.remedy).startswith(
+        "running again does not help: give a [[throughput]] load more output_tokens"
+    )
+
+
+def test_what_is_wrong_under_one_load_is_named_with_its_gpu() -> None:
+    sound = measured(load(), beside=Beside(samples=(IDLE, look(Value(working())))))
+    assert unsound(sound, schema.Gpu()) == ""
+    bad = replace(sound, beside=Beside(samples=(IDLE, look(Value(working(pcie_width=8))))))
+    assert unsound(bad, schema.Gpu()) == "GPU-0: under load: PCIe width 8 of 16"
