@@ -209,7 +209,7 @@ THROUGHPUT = (
     Fault(
         "foreign-load",
         "load",
-        (f"throughput.decode_rate[{ONE}]",),
+        (f"throughput.decode_rate[{ONE}]", f"throughput.acceptance[{ONE}]"),
         "somebody else sends requests while a load is measured",
         layer="tool",
         severity="noisy",
