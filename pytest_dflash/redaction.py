@@ -2,7 +2,8 @@
 
 Law: values in, values out, knows no file and no engine. A name that holds key, token, secret, password or
 authorization carries a secret, when its value has at least 8 characters. `tokenizer…` is no token, and neither
-numbers, switches nor plain paths are secrets: masking these would hide the settings that a run is about.
+numbers, switches nor plain paths are secrets: masking these would hide the settings that a run is about. A name that
+ends in such a word holds the secret itself: there a random key that begins like a path, or is all digits, is one too.
 
 Learn from what describes a host (argv, environments, unit files, logs, info bodies). Do not learn from a
 completion's body, where the field `token` is a piece of the answer; mask it.
@@ -34,15 +35,17 @@ its name says that it is one, so that no text costs more than its length."""
 
 _KEYWORD = re.compile(r"key|token|secret|password|authorization", re.IGNORECASE)
 _TOKENIZER = re.compile(r"(?:de)?tokeniz.*", re.IGNORECASE)
+_ITSELF = re.compile(r"(?:keys?|tokens?|secrets?|passwords?|authorization)\Z", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?[\d_.,]+(?:e[+-]?\d+)?", re.IGNORECASE)
+_PATH = re.compile(r"(?:~|\.{0,2})/[\w./@+=~-]*")
+_WELL_KNOWN = re.compile(
+    r"/(?:etc|run|var|srv|opt|usr|home|root|mnt|media|tmp|dev|proc|data|models)/[\w./@+=~-]*"
+)
+"""A path that no random key begins like."""
+_SPECIAL = re.compile(r"<[\w|/ -]*>")
+"""A special token of a model, or what stands for a value that was taken away."""
 _HARMLESS = re.compile(
-    r"""
-    [+-]?[\d_.,]+(?:e[+-]?\d+)?      # a number
-    | true | false | none | null | disabled | enabled | optional | required | automatic
-    | (?:~|\.{0,2})/[\w./@+=~-]*     # a path
-    | <.*>                           # a special token of a model
-    | \*+
-    """,
-    re.IGNORECASE | re.VERBOSE,
+    r"true|false|none|null|disabled|enabled|optional|required|automatic|\*+", re.IGNORECASE
 )
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token)\s+", re.IGNORECASE)
 
@@ -51,7 +54,8 @@ _BEHIND = re.compile(r"[\w.-]*")
 _WIDTH = 80
 """Characters before a keyword in which its name and its line may begin."""
 _QUOTED = r"""(?P<q>\\?["'])(?P<value>(?:(?!(?P=q)).)+)(?P=q)"""
-_BARE = r"""(?P<value>[^\s"'\\,;)\]}\x00]+)"""
+_BARE = r"""(?P<value>[^\s"'\\,;)\]}\x00]+(?:,[^\s"'\\,;:=()\[\]{}\x00]{8,}={0,2}(?=[\s"',;\x00]|\Z))*)"""
+"""Up to what ends it in most texts. Several keys may follow each other, `a,b`; a further field, `a,port=1`, is none."""
 _AFTER_ANY: tuple[re.Pattern[str], ...] = (
     # ='…'  ": "…"  ': ['…', '…'
     re.compile(
@@ -63,8 +67,15 @@ _AFTER_FLAG = (
     re.compile(rf"""["']?[\s\x00,]+{_QUOTED}"""),  # --api-key '…'  "--api-key", "…"
     re.compile(rf"""[\s\x00]+(?!-){_BARE}"""),  # --api-key …
 )
+_AFTER_INI = (re.compile(rf"[ \t]*=[ \t]*{_BARE}"),)  # api_key = …
+_AFTER_CREDENTIAL = (re.compile(rf":{_BARE}"),)  # SetCredential=api-key:…
 _AFTER_HEADER = (re.compile(rf"\s*:\s*(?:(?:Bearer|Basic|Token)\s+)?{_BARE}", re.IGNORECASE),)  # X-Api-Key: …
+_SEVERAL = re.compile(r"[,&]")
+"""Between several keys of one value, and behind a key in an address."""
 _LISTED = re.compile(r"""["']([^"']+)["']""")
+_ENVIRONMENT = re.compile(r"^[ \t]*Environment[ \t]*=(?P<words>.*)", re.MULTILINE)
+_ASSIGNED = re.compile(r"""(?P<q>["'])(?P<name>[\w.-]{1,80})=(?P<value>(?:(?!(?P=q)).)+)(?P=q)""")
+"""Environment="API_KEY=…": up to the quote, blanks and all."""
 _UNNAMED = (
     re.compile(r"\bBearer\s+(?P<value>[\w.~+/=-]+)", re.IGNORECASE),
     re.compile(r"""://[^\s/@:"']*:(?P<value>[^\s/@"']+)@"""),
@@ -76,8 +87,20 @@ def carries_secret(name: str) -> bool:
     return _KEYWORD.search(_TOKENIZER.sub("", name)) is not None
 
 
-def _is_secret(value: str) -> bool:
-    return len(value) >= MIN_LENGTH and not _HARMLESS.fullmatch(value)
+def holds_secret(name: str) -> bool:
+    """Whether what stands behind this name is the secret itself: `--api-key`, and not `--api-key-file`."""
+    return carries_secret(name) and _ITSELF.search(name) is not None
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Whether a value is one, behind this name; "" is for what speaks for itself, as a password in an address."""
+    if len(value) < MIN_LENGTH or _HARMLESS.fullmatch(value) or _SPECIAL.fullmatch(value):
+        return False
+    if name and not _ITSELF.search(name):
+        return not (_NUMBER.fullmatch(value) or _PATH.fullmatch(value))
+    # 1048576 bytes per token are none, whoever issues tokens puts letters into them.
+    counted = "token" in name.lower() and _NUMBER.fullmatch(value)
+    return not (counted or _WELL_KNOWN.match(value))
 
 
 class Redactor:
@@ -175,7 +198,7 @@ def _secrets_in(source: Any) -> Iterator[str]:
     if isinstance(source, Mapping):
         for name, value in source.items():
             if isinstance(name, str) and carries_secret(name):
-                yield from _values(value)
+                yield from _values(name, value)
     elif isinstance(source, (list, tuple)):
         yield from _in_argv(source)
 
@@ -191,15 +214,15 @@ def _parts(source: Any) -> Iterator[Any]:
 
 def _in_text(text: str) -> Iterator[str]:
     """The secrets of logs, unit files, bodies."""
-    for start, end in _spans(text):
-        yield from _plain(text[start:end])
+    for start, end, name in _spans(text):
+        yield from _plain(name, text[start:end])
 
 
 def _masked_in_place(text: str) -> str:
     """The text without what its names say to be secrets."""
     kept, at = list[str](), 0
-    for start, end in sorted(_spans(text)):
-        if start >= at and any(_plain(text[start:end])):
+    for start, end, name in sorted(_spans(text)):
+        if start >= at and any(_plain(name, text[start:end])):
             kept += text[at:start], MASK
             at = end
     return "".join([*kept, text[at:]]) if kept else text
@@ -208,16 +231,24 @@ def _masked_in_place(text: str) -> str:
 def _named_masked(value: Mapping[Any, Any]) -> dict[Any, Any]:
     """The table without what its own names say to be secrets."""
     return {
-        name: MASK if isinstance(name, str) and carries_secret(name) and any(_values(item)) else item
+        name: MASK if isinstance(name, str) and carries_secret(name) and any(_values(name, item)) else item
         for name, item in value.items()
     }
 
 
-def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where values stand behind such names, and in URLs. Prose ("Missing key: …") is none of these."""
+def _spans(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where values stand behind which names, and in URLs. Prose ("Missing key: …") is none of these."""
     for pattern in _UNNAMED:
         for hit in pattern.finditer(text):
-            yield hit.span("value")
+            yield *hit.span("value"), ""
+    for line in _ENVIRONMENT.finditer(text):
+        for hit in _ASSIGNED.finditer(text, *line.span("words")):
+            if carries_secret(hit["name"]):
+                yield *hit.span("value"), hit["name"]
+    yield from _named_spans(text)
+
+
+def _named_spans(text: str) -> Iterator[tuple[int, int, str]]:
     end = 0
     for hit in _KEYWORD.finditer(text):
         if hit.start() < end:
@@ -230,23 +261,25 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         if not carries_secret(name):
             continue
         alone = not before.rpartition("\n")[2].strip()
-        matches = (form.match(text, end) for form in _forms_after(name, alone=alone))
+        forms = _forms_after(name, alone=alone, credential=before.endswith("SetCredential="))
+        matches = (form.match(text, end) for form in forms)
         found = next((match for match in matches if match is not None), None)
         if found is None:
             continue
         if found.end("value") - found.start("value") > NESTED:
             end = found.end()
         if _letters(found["value"]) != _letters(name):  # usage texts: --api-key API_KEY
-            yield found.span("value")
+            yield *found.span("value"), name
             if "more" in found.re.groupindex and found["more"]:
-                yield from (other.span(1) for other in _LISTED.finditer(text, *found.span("more")))
+                yield from ((*other.span(1), name) for other in _LISTED.finditer(text, *found.span("more")))
 
 
-def _forms_after(name: str, *, alone: bool) -> tuple[re.Pattern[str], ...]:
+def _forms_after(name: str, *, alone: bool, credential: bool) -> tuple[re.Pattern[str], ...]:
     """How a value may follow this name; `alone`: nothing stands before it on its line."""
     flag = _AFTER_FLAG if name.startswith("--") else ()
     header = _AFTER_HEADER if alone or name.lower().startswith(("x-", "authorization")) else ()
-    return (*_AFTER_ANY, *flag, *header)
+    ini = _AFTER_INI if alone else ()
+    return (*_AFTER_ANY, *flag, *ini, *header, *(_AFTER_CREDENTIAL if credential else ()))
 
 
 def _letters(text: str) -> str:
@@ -255,35 +288,38 @@ def _letters(text: str) -> str:
 
 def _in_argv(argv: list[Any] | tuple[Any, ...]) -> Iterator[str]:
     """`--api-key A B`: everything up to the next flag. `--api-key=A` is found in the text."""
-    carrying = False
+    carrying = ""
     for word in argv:
         if not isinstance(word, str):
-            carrying = False
+            carrying = ""
         elif word.startswith("-"):
             name, equals, value = word.partition("=")
-            carrying = carries_secret(name.lstrip("-")) and not equals
-            if equals and carries_secret(name.lstrip("-")):
-                yield from _plain(value)
+            secret = carries_secret(name.lstrip("-"))
+            carrying = name if secret and not equals else ""
+            if equals and secret:
+                yield from _plain(name, value)
         elif carrying:
-            yield from _plain(word)
+            yield from _plain(carrying, word)
 
 
-def _values(value: Any) -> Iterator[str]:
+def _values(name: str, value: Any) -> Iterator[str]:
     if isinstance(value, str):
-        yield from _plain(value)
+        yield from _plain(name, value)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _values(item)
+            yield from _values(name, item)
 
 
-def _plain(value: str) -> Iterator[str]:
-    """The secret itself, without the scheme of a header, and what its escaped spelling stands for."""
+def _plain(name: str, value: str) -> Iterator[str]:
+    """The secret itself, without the scheme of a header, what its escaped spelling stands for, and each of several."""
     if not MIN_LENGTH <= len(value) <= MAX_LENGTH:
         return
     value = _SCHEME.sub("", value.strip(" \t\r\n"), count=1)
     for spelling in {value, unquote(value), _unescaped(value)}:
-        if _is_secret(spelling):
+        if _is_secret(name, spelling):
             yield spelling
+            parts = _SEVERAL.split(spelling)
+            yield from (part for part in parts[1:] and parts if _is_secret(name, part))
 
 
 def _unescaped(value: str) -> str:

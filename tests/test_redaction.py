@@ -99,6 +99,80 @@ def test_a_known_key_too_short_to_hide_does_not_shred_the_text() -> None:
     assert Redactor(["", "a"]).mask("a plain answer") == "a plain answer"
 
 
+BEGUN_LIKE_A_PATH = "/9j4AAQSkZJRgABAQEAYABgAAD2wCEAAgGBgcGBQgH"
+
+
+@pytest.mark.parametrize("key", [BEGUN_LIKE_A_PATH, "8273645182736451", "~/9j4AAQSkZJRg", "./abcdefgh12"])
+@pytest.mark.parametrize(
+    "told",
+    [
+        "--admin-api-key {}",
+        "API_KEY={}",
+        "api_key: {}",
+        "api_key = {}",
+        '{{"api_key": "{}"}}',
+        "x-api-key: {}",
+    ],
+)
+def test_a_name_that_ends_in_key_holds_a_key_whatever_it_looks_like(key: str, told: str) -> None:
+    redactor = Redactor()
+    redactor.learn(told.format(key))
+    assert redactor.mask(f"GET /{key}") == f"GET /{MASK}"
+    assert Redactor().guard(("x", "--api-key", key)) == ("x", "--api-key", MASK)
+    assert Redactor().guard({"api_key": key}) == {"api_key": MASK}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"api_key": "/run/secrets/api_key", "ssl_key": "/etc/ssl/private/host.key"},
+        "--api-key-file /abcdefgh/keys --ssl-keyfile /srv9/tls/host.pem",
+        {"kv_bytes_per_token": "1048576.0", "mask_token": "<|MASK_TOKEN|>", "hf_token_path": "/x/y/z/token"},
+    ],
+)
+def test_files_and_counts_under_such_names_stay_readable(source: object) -> None:
+    assert Redactor().guard(source) == source
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "LLAMA_API_KEY=abcdefgh1,zyxwvu654321",
+        "llama-server --api-key abcdefgh1,zyxwvu654321 --port 1",
+        "Environment=LLAMA_API_KEY=abcdefgh1,zyxwvu654321",
+        "--api-key=abcdefgh1,zyxwvu654321",
+        "LLAMA_API_KEY='abcdefgh1,zyxwvu654321'",
+    ],
+)
+def test_of_several_keys_in_one_value_each_is_hidden(told: str) -> None:
+    redactor = Redactor()
+    redactor.learn(told)
+    assert redactor.mask("refused zyxwvu654321, took abcdefgh1") == f"refused {MASK}, took {MASK}"
+    assert "zyxwvu" not in Redactor().guard(told)
+
+
+def test_a_field_behind_a_key_is_no_key() -> None:
+    told = Redactor().guard("ServerArgs(api_key=abcdefgh1,served_name=kimi-of-today)")
+    assert told == f"ServerArgs(api_key={MASK},served_name=kimi-of-today)"
+
+
+def test_a_key_with_blanks_is_hidden_up_to_its_quote() -> None:
+    unit = 'Environment="A=1" "API_KEY=abcd efgh ijkl" "B=two words"\nExecStart=/x --port 1\n'
+    assert (
+        Redactor().guard(unit) == f'Environment="A=1" "API_KEY={MASK}" "B=two words"\nExecStart=/x --port 1\n'
+    )
+
+
+def test_a_credential_of_the_unit_is_a_key() -> None:
+    assert Redactor().guard("SetCredential=api-key:abcdefgh1\n") == f"SetCredential=api-key:{MASK}\n"
+
+
+def test_a_key_in_an_address_is_known_without_what_follows_it() -> None:
+    redactor = Redactor()
+    redactor.learn("GET /v1?api_key=abcdefgh1&x=1")
+    assert redactor.mask("who sent abcdefgh1?") == f"who sent {MASK}?"
+
+
 @dataclass(frozen=True, slots=True)
 class _Process:
     pid: int
