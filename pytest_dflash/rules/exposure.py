@@ -14,7 +14,7 @@ from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.facts.sockets import Listener
 from pytest_dflash.facts.systemd import LoadedCommand, UnitFiles
 from pytest_dflash.findings import Evidence, Judgement, failed, not_applicable, passed, unproven
-from pytest_dflash.redaction import MASK, carries_secret
+from pytest_dflash.redaction import MASK, MIN_LENGTH, carries_secret
 from pytest_dflash.rules.judge import HEAR, Expectation, compare, evidence
 from pytest_dflash.witness.chain import Chain
 
@@ -197,6 +197,9 @@ def key_hidden(chain: Chain, process: Reading[Process]) -> Judgement:
             )
     read = ", ".join(place.what for place in places if place not in unheard)
     rest = f"; not looked at: {', '.join(place.what for place in unheard)}" if unheard else ""
+    named = chain.sources.unit_files
+    by_file = isinstance(named, Value) and any(MASK in each.text for each in named.value.environment_files)
+    rest += "; who may read the key's EnvironmentFile= was not looked at" if by_file else ""
     return passed(f"no key stands in {read}{rest}", expected=[], observed=[], evidence=silent)
 
 
@@ -223,7 +226,17 @@ def on_command_line(process: Reading[Process]) -> Reading[list[str]]:
         if MASK in word:
             before = argv[at - 1] if at and word.startswith(MASK) else word.partition(MASK)[0]
             names.append(before.strip(" =:\"'").rpartition(" ")[2] or "an argument")
+        elif at and _short_key(argv[at - 1], word):
+            names.append(argv[at - 1])
+        elif _short_key(*word.partition("=")[::2]):
+            names.append(word.partition("=")[0])
     return Value(names, f"/proc/{process.value.pid}/cmdline")
+
+
+def _short_key(flag: str, value: str) -> bool:
+    """A key too short to be hidden wherever it recurs is one all the same."""
+    given = 0 < len(value) < MIN_LENGTH and not value.startswith(("-", "/", "$"))
+    return given and flag.startswith("--") and flag.endswith("api-key") and value.lower() != "none"
 
 
 def in_files(files: Reading[UnitFiles]) -> Reading[list[str]]:

@@ -56,6 +56,13 @@ def routes_guarded(
             remedy="ask again when the service answers; read the engine's log at the time of the request",
         )
     refused = sum(isinstance(each, Value) and each.value in REFUSES for each in heard.values())
+    if not refused:
+        return unproven(
+            "no route refuses without the key: each answers that it is elsewhere or is not there, so no guard was seen",
+            expected=[],
+            observed=[],
+            remedy="ask past the proxy: set endpoint.url to the address of the engine or of the guard itself",
+        )
     notes = (
         f"; without it answer {', '.join(f'{each.path} ({each.gives})' for each in opened)}" if opened else ""
     )

@@ -138,9 +138,17 @@ def test_a_key_is_found_in_each_place_and_never_printed(place: str) -> None:
 
 
 def test_an_environment_file_is_no_such_place() -> None:
-    assert hidden(
-        unit_files=files(environment_files=(DiskFile("/etc/llm.env", f"API_KEY={MASK}\n"),))
-    ).outcome is (Outcome.PASS)
+    judgement = hidden(unit_files=files(environment_files=(DiskFile("/etc/llm.env", f"API_KEY={MASK}\n"),)))
+    assert judgement.outcome is Outcome.PASS
+    assert judgement.summary.endswith("; who may read the key's EnvironmentFile= was not looked at")
+
+
+@pytest.mark.parametrize("argv", [("--api-key", "s3cr3t"), ("--admin-api-key=s3cr3t",)])
+def test_a_key_too_short_to_be_masked_is_found_and_not_printed(argv: tuple[str, ...]) -> None:
+    judgement = hidden(process(argv=("/opt/engine", *argv, "--port", "30000")))
+    assert judgement.outcome is Outcome.FAIL
+    assert "s3cr3t" not in str(judgement)
+    assert "api-key in the command line, which every user" in judgement.summary
 
 
 def test_an_answer_that_is_silent_is_named_and_the_others_suffice() -> None:

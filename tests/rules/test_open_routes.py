@@ -53,7 +53,19 @@ def test_a_route_that_only_tells_is_noted() -> None:
 
 
 def test_a_redirect_leads_to_somebody_who_decides() -> None:
-    assert judged(chat=302, invoke=307, metrics=302).outcome is Outcome.PASS
+    assert judged(chat=401, invoke=307, metrics=302).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize("status", [302, 307, 404, 410, 501])
+def test_where_no_route_refuses_no_guard_was_seen(status: int) -> None:
+    judgement = judged(chat=status, invoke=status, metrics=status)
+    assert judgement.outcome is Outcome.UNPROVEN
+    assert judgement.summary == (
+        "no route refuses without the key: each answers that it is elsewhere or is not there, so no guard was seen"
+    )
+    assert judgement.remedy == (
+        "ask past the proxy: set endpoint.url to the address of the engine or of the guard itself"
+    )
 
 
 @pytest.mark.parametrize("status", [None, 500, 503])
