@@ -60,9 +60,9 @@ class Opinion:
         """Asks the oracle about these answers."""
         generating, before = self.speaker.generating.last_s, self.speaker.seconds
         if self.choice.oracle is not Oracle.RESCORING:
-            samples = tuple(self._prefills(said, 1))
+            samples, empty = self._prefills(said, 1)
             took = self.speaker.seconds - before
-            return Part(tuple(said), samples=samples, generating_s=generating, judging_s=took)
+            return Part(tuple(said), samples=samples, silent=empty, generating_s=generating, judging_s=took)
         silent: list[str] = []
         whole: list[tuple[Said, tuple[int, ...], tuple[int, ...]]] = []
         for each in said:
@@ -123,12 +123,16 @@ class Opinion:
 
     def disagreement(self, part: Part) -> tuple[int, int]:
         """How often a prefill disagrees with itself when it is asked again, several at once; of how many."""
-        again = self._prefills(part.said, AT_ONCE)
-        pairs = list(zip(part.samples, again, strict=False))
-        return sum(one.told != other.told for one, other in pairs), len(pairs)
+        again = {(each.label, each.index): each.told for each in self._prefills(part.said, AT_ONCE)[0]}
+        pairs = [
+            (each.told, again[each.label, each.index])
+            for each in part.samples
+            if (each.label, each.index) in again
+        ]
+        return sum(one != other for one, other in pairs), len(pairs)
 
-    def _prefills(self, said: Sequence[Said], at_once: int) -> list[Sample]:
-        """What a prefill says behind the first tokens of each answer."""
+    def _prefills(self, said: Sequence[Said], at_once: int) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
+        """What a prefill says behind the first tokens of each answer, and the places where it says nothing."""
         places: list[tuple[Said, int, int | str]] = []
         orders: list[Order] = []
         for each in said:
@@ -143,11 +147,16 @@ class Opinion:
                     places.append((each, index, text[index:]))
                     orders.append(Order(prompt=each.prompt + text[:index], max_tokens=1))
         told = self.speaker.say_all(orders, at_once)
-        return [
-            Sample(each.label, index, here, answer.tokens[0] if answer.tokens else answer.text)
-            for (each, index, here), answer in zip(places, told, strict=True)
-            if answer.tokens or answer.text
-        ]
+        samples: list[Sample] = []
+        empty: list[str] = []
+        for (each, index, here), answer in zip(places, told, strict=True):
+            if answer.tokens or answer.text:
+                samples.append(
+                    Sample(each.label, index, here, answer.tokens[0] if answer.tokens else answer.text)
+                )
+            else:
+                empty.append(f"place {index + 1} of {each.label}")
+        return tuple(samples), tuple(empty)
 
 
 def _cuts(text: str) -> list[int]:

@@ -118,9 +118,6 @@ class Scoring(Protocol):
     speculative_flags: tuple[str, ...]
     """How the flags begin without which the engine does not speculate; () where that is not known."""
 
-    repeated_prompt_last: str
-    """Why a prompt that was sent before must come last: a known crash; "" where none is known."""
-
     def withheld(self, version: str | None, settings: Mapping[str, Json]) -> str:
         """Why this version must not even be asked for logprobs; "" where it may be tried."""
 

@@ -18,7 +18,6 @@ class TextScoring:
     """`/v1/completions`."""
 
     speculative_flags: tuple[str, ...] = ()
-    repeated_prompt_last = ""
 
     def withheld(self, version: str | None, settings: Mapping[str, Json]) -> str:  # noqa: ARG002 - the seam's
         """Always."""

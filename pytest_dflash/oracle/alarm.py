@@ -52,6 +52,14 @@ def binomial_tail(hits: int, tries: int, rate: float) -> float:
     return min(sum(math.exp(each) for each in logs), 1.0)
 
 
+def more_often(hits: int, tries: int, other_hits: int, other_tries: int) -> float:
+    """The probability of at least so many of all hits on the first side, were both rates the same (Fisher's exact test)."""
+    total, most = hits + other_hits, min(hits + other_hits, tries)
+    ways = math.comb(tries + other_tries, total)
+    least = max(hits, total - other_tries)
+    return sum(math.comb(tries, n) * math.comb(other_tries, total - n) for n in range(least, most + 1)) / ways
+
+
 def upper_rate(hits: int, tries: int, alpha: float = 0.05) -> float:
     """The highest rate that such a count does not contradict (Clopper and Pearson); 0 of 300 gives 1 %."""
     if hits >= tries:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_dflash.oracle.alarm import binomial_tail, upper_rate
+from pytest_dflash.oracle.alarm import binomial_tail, more_often
 
 TIES = 0.01
 """The share of positions that are ties in an innocent engine, at the least that is assumed: 1 in 100."""
-DOUBT = 1e-3
-"""The rate of ties is taken as high as the measured self-disagreement allows with this confidence."""
+CEILING = 0.1
+"""Where more of the positions than this differ, or of an engine's repeats, these are no ties any more: nothing is proven."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +40,30 @@ class Agreement:
 
     Attributes:
         probability: Of at least so many disagreements, were the engine innocent.
-        ties: The rate of ties that was assumed.
+        own: The share of positions at which a prefill disagreed with itself.
     """
 
     samples: int
     disagreements: tuple[Sample, ...]
-    ties: float
+    own: float
     probability: float
+
+    @property
+    def share(self) -> float:
+        """The share of samples that disagree."""
+        return len(self.disagreements) / self.samples if self.samples else 0.0
 
 
 def agreement(samples: Sequence[Sample], self_disagreements: int, repeats: int) -> Agreement:
-    """How likely the disagreements are, when the engine's own repeats differed so many times."""
+    """How likely the disagreements are, when the engine's own repeats differed so many times.
+
+    Innocent are ties at the least rate that is assumed, and as many disagreements as the engine has with itself: the
+    likelier of both counts. What a few repeats cannot exclude is not taken for the engine's rate.
+    """
     differing = tuple(each for each in samples if not each.agrees)
-    measured = upper_rate(self_disagreements, repeats, DOUBT) if self_disagreements else 0.0
-    ties = max(TIES, measured)
-    return Agreement(len(samples), differing, ties, binomial_tail(len(differing), len(samples), ties))
+    by_ties = binomial_tail(len(differing), len(samples), TIES)
+    by_repeats = (
+        more_often(len(differing), len(samples), self_disagreements, repeats) if self_disagreements else 0.0
+    )
+    own = self_disagreements / repeats if repeats else 0.0
+    return Agreement(len(samples), differing, own, max(by_ties, by_repeats))

@@ -15,6 +15,7 @@ from pytest_dflash.oracle import alarm, rescoring
 from pytest_dflash.oracle.answers import Grounds, Part
 from pytest_dflash.oracle.choice import WEAKNESS, Oracle
 from pytest_dflash.oracle.noise import CEILING
+from pytest_dflash.oracle.prefill import CEILING as MOST_TIES
 from pytest_dflash.oracle.prefill import agreement
 from pytest_dflash.oracle.rescoring import Tally, Violation
 
@@ -192,6 +193,7 @@ def _by_agreement(parts: Sequence[Part], grounds: Grounds, situation: Situation,
         | {
             "samples": float(found.samples),
             "disagreements": float(differing),
+            "self_disagreements": float(grounds.self_disagreements),
             "false_alarm_probability": found.probability,
         },
     )
@@ -214,6 +216,28 @@ def _by_agreement(parts: Sequence[Part], grounds: Grounds, situation: Situation,
             observed=differing,
             cause=situation.cause,
             remedy=REMEDY,
+            measures=measures,
+        )
+    if found.own > MOST_TIES:
+        return unproven(
+            f"a prefill disagrees with itself at {grounds.self_disagreements} of {grounds.repeats} places, so "
+            f"{differing} of {found.samples} {what} that differ from what it says prove nothing{by}",
+            cause="kernels whose results depend on the batch, or a cache that gives other values than were computed",
+            measures=measures,
+        )
+    if found.share > MOST_TIES:
+        return unproven(
+            f"{differing} of {found.samples} {what} differ from what a prefill says there, too many for ties and too few "
+            f"for a verdict: {shown}; a prefill disagrees with itself at {grounds.self_disagreements} of "
+            f"{grounds.repeats} places{by}",
+            remedy="run again with --dflash-allow=load,reconfigure: tree.reference compares whole answers",
+            measures=measures,
+        )
+    empty = [each for part in parts for each in part.silent]
+    if len(empty) > MOST_TIES * (len(empty) + found.samples):
+        return unproven(
+            f"at {len(empty)} of {len(empty) + found.samples} places a prefill says nothing, the first is {empty[0]}{by}",
+            remedy="ask the same by hand: does the model end its answer there, though its end token is to be ignored?",
             measures=measures,
         )
     return Judgement(

@@ -33,7 +33,6 @@ class LlamaCppScoring:
     """`/completion` and `/tokenize`."""
 
     speculative_flags: tuple[str, ...] = ("spec-",)
-    repeated_prompt_last = ""
 
     def withheld(self, version: str | None, settings: Mapping[str, Json]) -> str:  # noqa: ARG002 - the seam's
         """Always."""

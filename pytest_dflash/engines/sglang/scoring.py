@@ -37,9 +37,6 @@ class SGLangScoring:
     """`/generate` and `/tokenize`."""
 
     speculative_flags: tuple[str, ...] = ("speculative-",)
-    repeated_prompt_last = (
-        "SGLang with DFLASH has crashed on the second request with the same prompt (sglang#28528)"
-    )
 
     def withheld(self, version: str | None, settings: Mapping[str, Json]) -> str:
         """Old versions answer every request with logprobs with an error while DFLASH drafts."""

@@ -31,7 +31,6 @@ class VLLMScoring:
     """`/v1/completions` and `/tokenize`."""
 
     speculative_flags: tuple[str, ...] = ("speculative-config",)
-    repeated_prompt_last = ""
 
     def withheld(self, version: str | None, settings: Mapping[str, Json]) -> str:  # noqa: ARG002 - the seam's
         """Never: prompt logprobs come from a prefill, which does not speculate."""
