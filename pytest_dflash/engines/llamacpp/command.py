@@ -30,6 +30,7 @@ NEWEST = {
     "devd": "spec-draft-device", "device-draft": "spec-draft-device",
     "ctkd": "spec-draft-type-k", "cache-type-k-draft": "spec-draft-type-k",
     "ctvd": "spec-draft-type-v", "cache-type-v-draft": "spec-draft-type-v",
+    "hfd": "spec-draft-hf", "hfrd": "spec-draft-hf", "hf-repo-draft": "spec-draft-hf",
     "td": "spec-draft-threads", "threads-draft": "spec-draft-threads",
 }  # fmt: skip
 """Other spellings. `--draft-max` and its like were renamed in 2026; builds since then refuse them by name."""

@@ -17,6 +17,8 @@ from pytest_dflash.findings import Json
 
 CHAIN = ("unit_file", "loaded_unit", "process_argv")
 DRAFTER = frozenset({"spec-type", *log_lines.NAMES.values()})
+AUTOMATIC = -1
+"""Of --parallel, also where it is not given: as many slots as it thinks fit."""
 PRINTED = 0.0051
 """Half of the last digit with which the log prints a probability, and a little."""
 
@@ -89,13 +91,17 @@ class LlamaCpp:
         beyond = ("server_info",) if setting in info.TOLD.values() else ()
         return (*CHAIN, *beyond, *(("draft_runner_log",) if setting in DRAFTER else ()))
 
-    def same(self, setting: str, left: Json, right: Json) -> bool:  # noqa: ARG002 - the seam's
-        """Numbers as numbers, all else as text."""
-        return _plain(left) == _plain(right)
+    def same(self, setting: str, left: Json, right: Json) -> bool:
+        """Numbers as numbers, kinds of speculation in any order, all else as text."""
+        return _kinds(left) == _kinds(right) if setting == "spec-type" else _plain(left) == _plain(right)
 
     def is_rewrite(self, setting: str, asked: Json, found: Json, context: Mapping[str, Json]) -> bool:  # noqa: ARG002 - the seam's
-        """A probability with two digits in the log."""
+        """A probability with two digits in the log, slots that it counted itself, one of several names."""
         left, right = _plain(asked), _plain(found)
+        if setting == "parallel":
+            return (asked is None or left == AUTOMATIC) and isinstance(right, float) and right >= 1
+        if setting == "alias":
+            return str(found) in str(asked).split(",")
         if setting != "spec-draft-p-min" or not isinstance(left, float) or not isinstance(right, float):
             return False
         return abs(left - right) <= PRINTED
@@ -135,6 +141,10 @@ class LlamaCpp:
     def default_port(self) -> int:
         """8080."""
         return 8080
+
+
+def _kinds(value: Json) -> frozenset[str]:
+    return frozenset(str(value).split(","))
 
 
 def _plain(value: Json) -> object:

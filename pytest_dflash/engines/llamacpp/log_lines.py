@@ -59,11 +59,12 @@ def progress(journal: Journal) -> str:
 
 
 def draft_runner(journal: Journal) -> Reading[Settings]:
-    """The kind of speculation and its limits, as the drafter was built; Absent where a whole start built none."""
+    """The kinds of speculation and their limits, as the drafter was built; Absent where a whole start built none."""
     values: dict[str, Json] = {}
     for line in _lines(journal):
         if added := _ADDED.search(line):
-            values["spec-type"] = added["kind"]
+            known = str(values.get("spec-type", "")).split(",")
+            values["spec-type"] = ",".join(dict.fromkeys([*filter(None, known), added["kind"]]))
         if built := _BUILT.search(line):
             pairs = (pair.split("=", 1) for pair in built["pairs"].split(", "))
             values |= {NAMES[name]: plain(typed(word)) for name, word in pairs if name in NAMES}

@@ -69,6 +69,39 @@ def test_what_is_no_server_is_not_recognised(line: str) -> None:
     assert not LLAMACPP.runs(shlex.split(line))
 
 
+@pytest.mark.parametrize("flag", ["-hfd", "-hfrd", "--hf-repo-draft"])
+def test_spellings_of_the_drafters_repository_are_one_setting(flag: str) -> None:
+    assert asked(f"llama-server -m t.gguf {flag} x/y:Q4")["spec-draft-hf"] == "x/y:Q4"
+
+
+@pytest.mark.parametrize(
+    "setting, wanted, found, legal",
+    [
+        ("parallel", -1, 4, True),
+        ("parallel", None, 4, True),
+        ("parallel", 2, 4, False),
+        ("alias", "kimi,kimi2", "kimi2", True),
+        ("alias", "kimi,kimi2", "other", False),
+    ],
+)
+def test_what_the_server_chooses_itself_is_a_legal_rewrite(
+    setting: str,
+    wanted: Json,
+    found: Json,
+    legal: bool,  # noqa: FBT001 - parametrized
+) -> None:
+    assert LLAMACPP.is_rewrite(setting, wanted, found, {}) is legal
+
+
+def test_several_kinds_of_speculation_are_read_together_and_in_any_order() -> None:
+    added = "adding speculative implementation '{}'"
+    journal = of(*(added.format(kind) for kind in ("ngram-simple", "draft-dflash", "ngram-simple")))
+    (kinds,) = values(LLAMACPP.draft_runner(journal)).values()
+    assert kinds == "ngram-simple,draft-dflash"
+    assert LLAMACPP.same("spec-type", "draft-dflash,ngram-simple", kinds)
+    assert not LLAMACPP.same("spec-type", "draft-dflash,ngram-simple", "draft-dflash")
+
+
 def test_short_and_old_spellings_are_the_same_settings() -> None:
     line = "llama-server -m t.gguf -c 4096 -np 4 -md d.gguf --draft-max 7 --spec-type draft-dflash -ngl -1"
     assert asked(line) == {
