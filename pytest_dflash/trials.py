@@ -15,7 +15,7 @@ from pytest_dflash.endpoint.service import Service
 from pytest_dflash.endpoint.speaking import Speaker
 from pytest_dflash.endpoint.trial import Trial
 from pytest_dflash.facts.reading import Reading, Value
-from pytest_dflash.findings import Json, Judgement, Outcome, passed
+from pytest_dflash.findings import Json, Judgement, Outcome
 from pytest_dflash.lifecycle.changing import Budgets, budget_flag, cells
 from pytest_dflash.oracle import acceptance
 from pytest_dflash.oracle.acceptance import Drafted
@@ -118,6 +118,8 @@ class Trials:
         reference.ask_all()
         if reference.drafted:
             return tree_budget.still_speculates(flags)
+        if not running.drafted and (untold := tree_budget.no_reference(flags, changed.proofs)):
+            return untold  # where verify steps are told with speculation, their end proves its end
         self.reference = reference
         return self._compared(running, reference, "without speculation")
 
@@ -136,7 +138,8 @@ class Trials:
         if self.reference is not None:
             return self._compared(self.visited[cell], self.reference, "without speculation")
         if cell == first:
-            return passed(f"budget {cell} is the first one: the others are compared with it")
+            known = cells(self.run.profile.tree)
+            return tree_budget.first(cell) if len(known) > 1 else tree_budget.alone(cell)
         return self._compared(self.visited[cell], self.visited[first], f"with budget {first}")
 
     def acceptance(self, cell: str) -> Judgement:

@@ -31,7 +31,7 @@ class Parting:
 def parting(
     label: str, left: Sequence[int], right: Sequence[int], scored: Sequence[Scored] = ()
 ) -> Parting | None:
-    """Where they part; None where the one continues the other or both are the same.
+    """Where they part; None where both are the same. An answer that ended earlier parts from the other at its end.
 
     Args:
         label: Which request it was.
@@ -44,7 +44,10 @@ def parting(
             return Parting(
                 label, index, one, other, _apart(scored[index], other) if index < len(scored) else None
             )
-    return None
+    at = min(len(left), len(right))
+    if len(left) == len(right):
+        return None
+    return Parting(label, at, next(iter(left[at:]), None), next(iter(right[at:]), None), None)
 
 
 def _apart(scored: Scored, other: int) -> float | None:

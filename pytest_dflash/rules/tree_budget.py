@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pytest_dflash.findings import Judgement, Outcome, failed, not_applicable, unproven
 from pytest_dflash.levels import MEANING, Allowed
 from pytest_dflash.lifecycle.changing import Changed
+from pytest_dflash.witness.chain import ASKED
 
 
 def nothing() -> Judgement:
@@ -47,7 +48,27 @@ def unready(cell: str, changed: Changed) -> Judgement | None:
             f"budget {cell} is not in force, so what is said now says nothing about it: {wrong[0].summary}",
             remedy=wrong[0].remedy,
         )
+    open_ = [each for each in changed.proofs if each.outcome is not Outcome.PASS]
+    if open_ or not changed.proofs:
+        why = open_[0].summary if open_ else "no flag of it was followed"
+        return unproven(
+            f"whether budget {cell} is in force is not proven, so what is said now says nothing about it: {why}",
+            remedy=open_[0].remedy if open_ else None,
+        )
     return None
+
+
+def alone(cell: str) -> Judgement:
+    """The only budget, and no reference: it is compared with nothing."""
+    return unproven(
+        f"budget {cell} is the only one and was not compared with the unit without speculation",
+        remedy="run tree.reference with it, or name a second budget under [tree] budgets",
+    )
+
+
+def first(cell: str) -> Judgement:
+    """The others are compared with it."""
+    return not_applicable(f"budget {cell} is the first one: the others are compared with it")
 
 
 def no_speculation(*, known: bool) -> Judgement:
@@ -56,6 +77,24 @@ def no_speculation(*, known: bool) -> Judgement:
         "the process was started without any flag of speculation"
         if known
         else "which flags make this engine speculate is not known"
+    )
+
+
+def no_reference(flags: Sequence[str], proofs: Sequence[Judgement]) -> Judgement | None:
+    """Why a process that tells no verify steps may draft all the same; None where its own engine says it does not.
+
+    Of the unit file, the loaded unit and the command line nothing follows here: a variable may switch drafting on.
+    """
+    heard = [
+        each for proof in proofs if proof.outcome is Outcome.PASS
+        for each in proof.evidence if each.source not in ASKED and each.reading != "silent"
+    ]  # fmt: skip
+    if heard and not any(proof.outcome is Outcome.FAIL for proof in proofs):
+        return None
+    return unproven(
+        f"whether the engine drafts without {', '.join(flags)} was not told: it counts no verify steps with them "
+        "either, so it is no proven reference",
+        remedy="let the engine count them: --enable-metrics (SGLang), --metrics (llama.cpp)",
     )
 
 

@@ -41,7 +41,15 @@ def cache_consistent(part: Part, grounds: Grounds) -> Judgement:
     within = tolerance(grounds) if grounds.choice.oracle is Oracle.RESCORING else math.inf
     for again in rest:
         apart = parting(again.label, _tokens(first), _tokens(again), scored)
-        if apart and (apart.apart is None or apart.apart > within) and within < math.inf:
+        if (apart and within == math.inf) or (not _tokens(first) and again.spoken.text != first.spoken.text):
+            where = f": {parted(apart)}" if apart else ""
+            return unproven(
+                f"'{again.label}' is answered otherwise than '{first.label}'{where}, and nobody tells how near the tokens "
+                f"were; {grounds.choice}",
+                remedy="run again without prefix cache: where the answers are the same then, the cache is wrong",
+                measures=by_target.measures,
+            )
+        if apart and (apart.apart is None or apart.apart > within):
             return failed(
                 f"'{again.label}' is answered otherwise than '{first.label}': {parted(apart)}",
                 expected=apart.left,
@@ -50,13 +58,15 @@ def cache_consistent(part: Part, grounds: Grounds) -> Judgement:
                 remedy="run without prefix cache (--disable-radix-cache) until the engine is mended",
                 measures=by_target.measures,
             )
+    if all(each == 0 for each in told):
+        return not_applicable(
+            "nothing came from a prefix cache, by the engine's own count, so there is none that could change an answer"
+        )
     hit = (
         "the engine does not tell what came from its cache"
         if all(each is None for each in told)
         else f"of {first.spoken.prompt_tokens} prompt tokens {max(each or 0 for each in told)} came from the cache"
     )
-    if told and all(each == 0 for each in told):
-        hit = "the engine says that nothing came from its cache, so this says nothing about one"
     return passed(f"{by_target.summary}; {hit}", expected=0, observed=0, measures=by_target.measures)
 
 
@@ -98,8 +108,13 @@ def same_tokens(parts: Sequence[Part], others: Sequence[Part], than: str, ground
                 measures={"tokens": float(compared), "tolerance_nats": within},
             )
     measures = {"answers": float(len(mine)), "tokens": float(compared), "ties": float(len(ties))}
-    if unknown or not mine:
-        first = f", first '{unknown[0].label}'" if unknown else ""
+    if not unknown and not any(each.spoken.tokens or each.spoken.text for each in mine):
+        return unproven(
+            f"neither it nor the one {than} said anything, so nothing was compared", measures=measures
+        )
+    if unknown:
+        first = f", first '{unknown[0].label}'"
+        first += f" ({parted(unknown[0])})" if unknown[0].left != unknown[0].right else ""
         return unproven(
             f"{len(unknown)} of {len(mine)} answers are other ones than {than}{first}, and nobody tells how near the "
             f"tokens were; {grounds.choice}",
@@ -116,6 +131,8 @@ def same_tokens(parts: Sequence[Part], others: Sequence[Part], than: str, ground
 
 def parted(apart: Parting) -> str:
     """Where two answers part, in a sentence."""
+    if apart.right is None or apart.left is None:
+        return f"it {'ends' if apart.right is None else 'goes on'} after {apart.index} tokens, where the other does not"
     margin = "" if apart.apart is None else f", {apart.apart:.2f} nats apart for the target"
     return f"at token {apart.index + 1} it says {apart.right} instead of {apart.left}{margin}"
 
@@ -141,11 +158,12 @@ def sampled(part: Part, first: tuple[Sequence[int], Mapping[int, float]], ground
             measures=measures,
         )
     if grounds.choice.oracle is not Oracle.RESCORING:
-        return passed(
+        return unproven(
             f"{different} of {len(texts)} answers at temperature 1 are different; whether they are distributed as the "
             f"target says could not be told {grounds.choice}",
-            expected="different answers",
+            expected="the target's distribution",
             observed=different,
+            remedy="waive tree.sampling where the engine has no logprobs to tell it by, and judge sampling elsewhere",
             measures=measures,
         )
     bold = sampling.boldness([line.scored for line in part.lines])

@@ -3,14 +3,18 @@ from __future__ import annotations
 import pytest
 
 from pytest_dflash.engines.scoring import Scored
-from pytest_dflash.oracle.reference import parting
+from pytest_dflash.oracle.reference import Parting, parting
 
 SCORED = [Scored(1, -0.1, ((1, -0.1), (5, -3.1))), Scored(2, -0.5, ((2, -0.5), (6, -0.9), (7, -4.0)))]
 
 
-def test_answers_that_are_the_same_or_continue_each_other_do_not_part() -> None:
+def test_answers_that_are_the_same_do_not_part() -> None:
     assert parting("A", (1, 2), (1, 2)) is None
-    assert parting("A", (1, 2), (1, 2, 3)) is None
+
+
+def test_an_answer_that_ends_earlier_parts_at_its_end() -> None:
+    assert parting("A", (1, 2), (1, 2, 3)) == Parting("A", 2, None, 3, None)
+    assert parting("A", (1, 2, 3), (), SCORED) == Parting("A", 0, 1, None, None)
 
 
 def test_the_first_difference_is_told_with_how_far_the_two_tokens_are_apart() -> None:

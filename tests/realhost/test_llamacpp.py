@@ -40,7 +40,10 @@ def of_budgets(document: dict[str, Any], check: str) -> dict[str, str]:
 
 def test_a_healthy_llamacpp_is_accepted(document: dict[str, Any]) -> None:
     # The tiny model ends no JSON within the tokens that it is given, and some long answers of its own go round in circles.
-    assert red(document) <= {"tree.grammar", "tree.no_degeneration"}, document["stdout"][-3000:]
+    # By what law it samples is not told where nobody tells logprobs of tokens that are handed over.
+    untold = {"tree.sampling", "tree.sampling_per_budget"}
+    assert red(document) - untold <= {"tree.grammar", "tree.no_degeneration"}, document["stdout"][-3000:]
+    assert untold <= red(document)
     assert "fail" not in outcomes(document).values()
     assert document["hosts"][0]["restored"] is True
 

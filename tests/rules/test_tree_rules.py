@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -8,18 +10,22 @@ from hypothesis import strategies as st
 
 from pytest_dflash.endpoint.trial import SCHEMA
 from pytest_dflash.engines.scoring import Scored, Spoken
-from pytest_dflash.findings import Outcome
+from pytest_dflash.findings import Evidence, Judgement, Outcome, failed, passed, unproven
 from pytest_dflash.levels import Allowed
+from pytest_dflash.lifecycle.changing import Changed
+from pytest_dflash.lifecycle.restart import Restart
 from pytest_dflash.oracle.acceptance import Drafted
 from pytest_dflash.oracle.answers import Grounds, Part, Said
 from pytest_dflash.oracle.choice import Choice, Oracle
 from pytest_dflash.oracle.noise import Noise
+from pytest_dflash.oracle.prefill import Sample
 from pytest_dflash.oracle.rescoring import Line
 from pytest_dflash.profile.schema import Range
 from pytest_dflash.rules import tree_acceptance, tree_budget, tree_lossless, tree_text
 from pytest_dflash.rules.tree_lossless import lossless, pointless
 
 GROUNDS = Grounds(Choice(Oracle.RESCORING), Noise((0.0,) * 200), 0, 0)
+WEAK = Grounds(Choice(Oracle.PREFILL, "no logprobs: refused"), Noise(()), 0, 40)
 GOOD = '{"name": "plums", "count": 12}'
 VARIED = {0: 10, 1: 12, 2: 9, 3: 8, 5: 6}
 
@@ -125,13 +131,80 @@ class TestCache:
             "of 3 prompt tokens 2 came from the cache"
         )
 
-    def test_a_cache_that_gave_nothing_says_nothing(self) -> None:
-        assert "so this says nothing about one" in self.judged(said(self.TOKENS, "A, warm", cached=0))
+    def test_where_nothing_came_from_a_cache_there_is_none_to_judge(self) -> None:
+        assert self.judged(said(self.TOKENS, "A, warm", cached=0)) == (
+            "not_applicable: nothing came from a prefix cache, by the engine's own count, so there is none that could "
+            "change an answer"
+        )
+
+    def test_another_answer_is_unproven_where_nobody_tells_how_near_tokens_were(self) -> None:
+        same = tuple(Sample("A, cold", n, 1, 1) for n in range(60))
+        other = said((0, 1, 5), "A, warm", cached=2)
+        found = tree_text.cache_consistent(Part((said(self.TOKENS), other), samples=same), WEAK)
+        assert found.outcome is Outcome.UNPROVEN
+        assert found.summary.startswith(
+            "'A, warm' is answered otherwise than 'A, cold': at token 3 it says 5 instead of 2, and nobody tells"
+        )
 
     def test_another_answer_from_the_cache_fails(self) -> None:
         found = self.judged(said((0, 1, 5, *self.TOKENS[3:]), "A, warm", cached=2))
         assert found.startswith(
             "fail: 'A, warm' is answered otherwise than 'A, cold': at token 3 it says 5 instead of 2"
+        )
+
+
+class TestSameTokens:
+    def judged(self, mine: tuple[int, ...], other: tuple[int, ...]) -> str:
+        parts = [[Part((said(each),))] for each in (mine, other)]
+        found = tree_text.same_tokens(parts[0], parts[1], "without speculation", GROUNDS)
+        return f"{found.outcome}: {found.summary}"
+
+    def test_an_answer_that_ends_early_is_not_the_same(self) -> None:
+        assert self.judged((1, 2), (1, 2, 3, 4)).startswith(
+            "unproven: 1 of 1 answers are other ones than without speculation, first 'A, cold' (it ends after 2 tokens"
+        )
+        assert self.judged((), (1, 2)).startswith("unproven: 1 of 1 answers are other ones")
+
+    def test_two_empty_answers_compare_nothing(self) -> None:
+        assert self.judged((), ()) == (
+            "unproven: neither it nor the one without speculation said anything, so nothing was compared"
+        )
+        assert self.judged((1, 2), (1, 2)) == "pass: 1 answers are the same as without speculation: 2 tokens"
+
+
+class TestPrefills:
+    def judged(self, differing: int, of: int, own: int, repeats: int, empty: int = 0) -> str:
+        samples = tuple(Sample("x", n, 1, 2 if n < differing else 1) for n in range(of))
+        whole = Part((), samples=samples, silent=tuple(f"place {n} of x" for n in range(empty)))
+        found = lossless([whole], Grounds(WEAK.choice, Noise(()), own, repeats))
+        return f"{found.outcome}: {found.summary}"
+
+    @pytest.mark.parametrize(
+        "differing, own, says",
+        [
+            (0, 0, "pass: 76 of 76 tokens are what a prefill says there"),
+            (1, 1, "pass: 75 of 76 tokens are what a prefill says there, and 1 ties are not too many"),
+            (20, 1, "fail: 20 of 76 tokens differ from what a prefill says there"),
+            (
+                10,
+                1,
+                "unproven: 10 of 76 tokens differ from what a prefill says there, too many for ties and too few",
+            ),
+            (
+                10,
+                8,
+                "unproven: a prefill disagrees with itself at 8 of 76 places, so 10 of 76 tokens that differ",
+            ),
+        ],
+    )
+    def test_disagreements_are_held_against_those_with_itself(
+        self, differing: int, own: int, says: str
+    ) -> None:
+        assert self.judged(differing, 76, own, 76).startswith(says)
+
+    def test_places_at_which_a_prefill_says_nothing_are_no_agreement(self) -> None:
+        assert self.judged(0, 46, 0, 46, empty=30).startswith(
+            "unproven: at 30 of 76 places a prefill says nothing, the first is place 0 of x"
         )
 
 
@@ -147,9 +220,8 @@ class TestSampling:
         )
 
     def test_without_logprobs_only_the_difference_is_told(self) -> None:
-        weak = Grounds(Choice(Oracle.PREFILL, "no logprobs: refused"), Noise(()), 0, 40)
-        found = tree_text.sampled(self.answers((1, 2), (1, 3)), ((), {}), weak)
-        assert found.outcome == "pass"
+        found = tree_text.sampled(self.answers((1, 2), (1, 3)), ((), {}), WEAK)
+        assert found.outcome == "unproven"
         assert "could not be told by one-token prefill over token ids (no logprobs: refused)" in found.summary
 
     def test_first_tokens_that_are_not_the_targets_fail_with_alpha(self) -> None:
@@ -276,3 +348,41 @@ def test_budgets_need_sustained_requests_too() -> None:
     assert "needs --dflash-allow=load,reconfigure" in found.summary
     assert tree_budget.untold(Allowed(("load", "reconfigure"))) is None
     assert tree_budget.nothing().outcome is Outcome.NOT_APPLICABLE
+
+
+def restarted(*proofs: Judgement) -> Changed:
+    return Changed(cast("Restart", SimpleNamespace(ready=True)), proofs)
+
+
+def test_a_budget_that_is_not_proven_is_not_judged() -> None:
+    assert tree_budget.unready("7", restarted(passed("in force"))) is None
+    for changed, why in (
+        (restarted(passed("x"), unproven("server_info is silent")), "server_info is silent"),
+        (restarted(), "no flag of it was followed"),
+    ):
+        found = tree_budget.unready("7", changed)
+        assert found is not None
+        assert (found.outcome, found.summary) == (
+            "unproven",
+            f"whether budget 7 is in force is not proven, so what is said now says nothing about it: {why}",
+        )
+
+
+def test_the_only_budget_without_a_reference_is_compared_with_nothing() -> None:
+    assert (tree_budget.alone("7").outcome, tree_budget.first("7").outcome) == ("unproven", "not_applicable")
+    assert tree_budget.alone("7").summary == (
+        "budget 7 is the only one and was not compared with the unit without speculation"
+    )
+
+
+def test_a_reference_needs_the_engines_own_word_that_it_does_not_draft() -> None:
+    asked = Evidence(source="process_argv", reading="absent")
+    told = Evidence(source="server_info", reading="absent")
+    assert tree_budget.no_reference(["spec-type"], [passed("gone", evidence=(asked, told))]) is None
+    for proofs in ([], [passed("gone", evidence=(asked,))], [failed("still there", evidence=(told,))]):
+        found = tree_budget.no_reference(["spec-type"], proofs)
+        assert found is not None
+        assert found.summary == (
+            "whether the engine drafts without spec-type was not told: it counts no verify steps with them either, so "
+            "it is no proven reference"
+        )
