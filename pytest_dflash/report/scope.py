@@ -27,8 +27,24 @@ CAPPED = "good as far as this run went, which does not say that the host may tak
 OPTION = "--dflash-allow"
 
 
+BROKEN_OFF = {
+    2: "broken off before all checks were judged",
+    3: "an error of this tool stopped the run",
+    12: "a host could not be put back as it was found",
+}
+"""What weighs more than the verdict, by exit code."""
+MEND = {
+    2: "run the same command again",
+    3: "report the traceback above, and run again without the check that it names",
+    12: "type what is told above on that host, then run again",
+}
+"""And the next step."""
+
+
 def headline(run: Mapping[str, Any], findings: Findings) -> str:
     """What the run says of its hosts, in one sentence; of an acceptance also at which level, and of what it says nothing."""
+    if run["exit_code"] in BROKEN_OFF:
+        return BROKEN_OFF[run["exit_code"]]
     verdict = Verdict(run["verdict"])
     if verdict is not Verdict.ACCEPT:
         return MEANING[verdict]

@@ -42,12 +42,13 @@ def block(document: Mapping[str, Any], place: str) -> list[str]:
     run, findings = document["run"], document["findings"]
     lines = [
         f"{scope.headline(run, findings)} (exit code {run['exit_code']})",
-        scope.counted(findings) + counts(findings),
+        *([scope.counted(findings) + counts(findings)] if findings else []),
         *reasons(findings, run["unmet"]),
     ]
     lines += [visible(note) for note in run["notes"]]
     lines.append(f"report: {place}")
-    return [*lines, f"next: {run['next']}"] if run["next"] else lines
+    after = scope.MEND.get(run["exit_code"], run["next"])
+    return [*lines, f"next: {after}"] if after else lines
 
 
 def reasons(findings: Findings, unmet: Sequence[str]) -> list[str]:

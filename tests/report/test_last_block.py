@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from pytest_dflash.report import scope, terminal
 
 
@@ -123,3 +125,31 @@ def test_tests_and_findings_are_both_counted_where_they_differ() -> None:
     found = [finding("gpu.ecc", "pass", nodeid="one", param=f"GPU-{n}") for n in range(8)]
     document = {"run": run() | {"unmet": [], "notes": [], "next": None}, "findings": found}
     assert terminal.block(document, "there")[1] == "1 tests gave 8 findings: 8 pass"
+
+
+@pytest.mark.parametrize(
+    "code, said, after",
+    [
+        (2, "broken off before all checks were judged", "run the same command again"),
+        (
+            3,
+            "an error of this tool stopped the run",
+            "report the traceback above, and run again without the check that it names",
+        ),
+        (
+            12,
+            "a host could not be put back as it was found",
+            "type what is told above on that host, then run again",
+        ),
+    ],
+)
+def test_what_weighs_more_than_the_verdict_is_said_first_and_what_to_do_last(
+    code: int, said: str, after: str
+) -> None:
+    told = run("undecided") | {"exit_code": code, "unmet": [], "notes": [], "next": None}
+    assert terminal.block({"run": told, "findings": []}, "reports/x") == [
+        f"{said} (exit code {code})",
+        f"  {terminal.NOTHING}",
+        "report: reports/x",
+        f"next: {after}",
+    ]
