@@ -37,7 +37,7 @@ if [ -n "$OWNER" ]; then
   uid=$(id -u -- "$OWNER" 2>/dev/null) || uid=
   XDG_RUNTIME_DIR=/run/user/$uid DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/$uid/bus as=
   [ "$(id -u)" = "$uid" ] || as="setpriv --reuid=$uid --regid=$(id -g -- "$OWNER" 2>/dev/null) --init-groups "
-  SYSTEMCTL="${as}systemctl --user" BUSCTL="${as}busctl --user" MANAGER=_COMM=systemd OF=USER_
+  SYSTEMCTL="${as}systemctl --user" BUSCTL="${as}busctl --user" MANAGER="_COMM=systemd${uid:+ _UID=$uid}" OF=USER_
   export XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS
 fi
 export LC_ALL SYSTEMD_PAGER PAGER TZ PATH R UNIT OWNER MAIN_PID CGROUP INVOCATION PIDS SYSTEMCTL BUSCTL MANAGER OF
@@ -74,7 +74,7 @@ containers() {
   grep -lsaE '(^|/)(docker|podman|nerdctl)' "$@" | head -n 9 | while IFS= read -r file; do
     client='' name='' verb='' last=''
     while IFS= read -r word; do
-      last=$word
+      case $word in -*) ;; *) last=$word;; esac
       case $client:$name in
       :) case ${word##*/} in docker|podman|nerdctl) client=${word##*/};; sh|bash|dash|python*) ;; *) break;; esac;;
       *:next) name=$word; break;;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import subprocess
 from pathlib import Path
@@ -290,3 +291,26 @@ def test_the_script_is_plain_posix_sh() -> None:
     script = compose([raw("one", "echo 1")], "a.service")
     # 2086: words are meant to be split; 2013: pids hold no blanks.
     subprocess.run(["shellcheck", "-s", "sh", "-e", "SC2086,SC2013", "-"], input=script.encode(), check=True)
+
+
+@pytest.mark.parametrize(
+    "argv", [("start", "llm", "--attach"), ("start", "-a", "llm"), ("run", "--name", "llm", "img")]
+)
+def test_a_container_is_asked_for_by_its_name_wherever_its_options_stand(
+    tmp_path: Path, argv: tuple[str, ...]
+) -> None:
+    host = Host(tmp_path)
+    (host.root / "proc/41/cmdline").write_bytes("\0".join(("/usr/bin/docker", *argv, "")).encode())
+    docker = host.bin / "docker"
+    docker.write_text(f'#!/bin/sh\necho "$*" >>"{tmp_path}/asked"\n')
+    docker.chmod(0o755)
+    host.run([raw("one", "echo one")])
+    assert (tmp_path / "asked").read_text() == "inspect --format {{.State.Pid}} -- llm\n"
+
+
+def test_a_users_manager_is_told_from_those_of_other_users(tmp_path: Path) -> None:
+    host, probe = Host(tmp_path), raw("manager", 'echo "$MANAGER"')
+    owner = pwd.getpwuid(os.getuid()).pw_name
+    said = read(host.run([probe], owner=owner), [probe]).reading(probe)
+    assert isinstance(said, Value)
+    assert said.value.text.strip() == f"_COMM=systemd _UID={os.getuid()}"
