@@ -76,7 +76,9 @@ class Journal:
     def manager(self, unit: str, invocation: str, message: str, priority: int = 6, **more: str) -> None:
         """What the manager says about `unit`."""
         prefix = "USER_" if self.by_user else ""
-        speaker = {"_PID": "917", "_SYSTEMD_UNIT": f"user@{os.getuid()}.service"} if self.by_user else {}
+        uid = os.getuid()
+        theirs = {"_PID": "917", "_UID": str(uid), "_SYSTEMD_UNIT": f"user@{uid}.service"}
+        speaker = theirs if self.by_user else {}
         self.write(
             {
                 **_MANAGER,
