@@ -11,6 +11,7 @@ from datetime import datetime
 from math import isfinite
 from typing import Any
 
+from pytest_dflash.report.table import visible
 from pytest_dflash.verdict import Verdict
 
 FAMILIES = (
@@ -80,4 +81,4 @@ def _line(name: str, value: float, **labels: str) -> str:
 
 
 def _escaped(value: str) -> str:
-    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return visible(value).replace("\\", r"\\").replace('"', r"\"")

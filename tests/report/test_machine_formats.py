@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,9 @@ def test_openmetrics_is_read_by_its_own_parser() -> None:
 @given(st.text(), st.text(), st.floats())
 def test_any_text_and_number_makes_valid_openmetrics(param: str, name: str, value: float) -> None:
     twice = [finding("gpu.ecc", param=param, measures={name: value})] * 2
-    families(openmetrics.text(document(*twice)))
+    text = openmetrics.text(document(*twice))
+    families(text)
+    assert not any(unicodedata.category(letter) in {"Cc", "Cf", "Cs"} for letter in text.replace("\n", ""))
 
 
 def test_the_step_summary_says_verdict_counts_and_what_is_wrong() -> None:
