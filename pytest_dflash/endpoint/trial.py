@@ -1,7 +1,7 @@
 """Everything that is asked of one process to see whether its speculation is lossless.
 
 Law: an agent by its speaker only: which requests, in which order, how many at once. What the answers prove is judged
-by `rules.tree`. Each part is asked once, when it is first wanted; a process that was restarted gets a new trial.
+by `rules.tree_*`. Each part is asked once, when it is first wanted; a process that was restarted gets a new trial.
 """
 
 from __future__ import annotations

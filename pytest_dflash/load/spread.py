@@ -1,4 +1,4 @@
-"""How measured values lie: outliers, two modes.
+"""How measured values lie: outliers, two modes, starts that are alike and starts that are not.
 
 Law: numbers in, numbers out. Nothing is ever dropped: an outlier is shown and stays in every mean.
 """

@@ -1,4 +1,4 @@
-"""What is right about a load: its rates, latencies and acceptance against their limits, its answers, its price.
+"""What is right about a load: its rates, latencies and acceptance against their limits, its answers, its stream.
 
 Law: pure; a measurement in, judgements out. A load that somebody else's requests, this side's own slowness or the
 prefix cache has touched proves only what that cannot have caused.

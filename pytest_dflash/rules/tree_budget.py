@@ -1,6 +1,6 @@
-"""One budget of the profile after the other: what stands in the way of judging one, and what they have in common.
+"""One budget of the profile after the other, or none at all: what stands in the way of judging it.
 
-Law: pure; what came of a change, and the trials of the cells visited so far in, judgements out.
+Law: pure; what is allowed and what came of a change in, judgements out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is wrong, once each: findings that have the same remedy are one card.
+"""What is wrong, once each: findings that have the same remedy are one card, and what follows from it stands within.
 
 Law: findings as in findings.json in, cards out; pure. A loss that three checks notice is one fault to mend.
 """
