@@ -36,6 +36,7 @@ its name says that it is one, so that no text costs more than its length."""
 _KEYWORD = re.compile(r"key|token|secret|password|authorization", re.IGNORECASE)
 _TOKENIZER = re.compile(r"(?:de)?tokeniz.*", re.IGNORECASE)
 _ITSELF = re.compile(r"(?:keys?|tokens?|secrets?|passwords?|authorization)\Z", re.IGNORECASE)
+"""How a name ends behind which the secret itself stands: `--api-key`, and not `--api-key-file`."""
 _NUMBER = re.compile(r"[+-]?[\d_.,]+(?:e[+-]?\d+)?", re.IGNORECASE)
 _PATH = re.compile(r"(?:~|\.{0,2})/[\w./@+=~-]*")
 _WELL_KNOWN = re.compile(
@@ -85,11 +86,6 @@ _UNNAMED = (
 def carries_secret(name: str) -> bool:
     """Whether a flag, variable, header or field of this name carries a secret."""
     return _KEYWORD.search(_TOKENIZER.sub("", name)) is not None
-
-
-def holds_secret(name: str) -> bool:
-    """Whether what stands behind this name is the secret itself: `--api-key`, and not `--api-key-file`."""
-    return carries_secret(name) and _ITSELF.search(name) is not None
 
 
 def _is_secret(name: str, value: str) -> bool:

@@ -76,10 +76,8 @@ def _exchanged(process: subprocess.Popen[bytes], stdin: bytes, until: float) -> 
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    stdin_fd, said = (
-        process.stdin.fileno(),
-        {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()},
-    )
+    stdin_fd = process.stdin.fileno()
+    said = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
     rest = memoryview(stdin)
     os.set_blocking(stdin_fd, False)
     with selectors.DefaultSelector() as open_ones:

@@ -11,7 +11,7 @@ from pytest_dflash.engines.dialect import Dialect
 from pytest_dflash.facts.exits import exit_meaning
 from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.facts.journal import Entry, Journal
-from pytest_dflash.facts.procfs import age_s, starts_container
+from pytest_dflash.facts.procfs import age_s
 from pytest_dflash.facts.reading import Absent, Reading, Value
 from pytest_dflash.facts.sockets import Listener
 from pytest_dflash.facts.systemd import Unit
@@ -52,7 +52,7 @@ def observe(facts: Facts, dialect: Dialect, answers: bool | None = None) -> Obse
         invocation_id=u.invocation_id,
         n_restarts=u.n_restarts,
         serving_process=None if not isinstance(facts.processes, (Value, Absent)) else engine,
-        containers=bool(clients(facts)),
+        containers=bool(facts.containers),
         port=facts.port,
         port_open=None if listening is None else bool(listening),
         owner_in_unit=owned(listening, facts),
@@ -92,18 +92,12 @@ def owned(listening: list[Listener] | None, facts: Facts) -> bool | None:
     ):
         return None
     ours = {process.pid for process in facts.processes.value}
-    if clients(facts):
+    if facts.containers:
         owners = facts.listener_owners.value if isinstance(facts.listener_owners, Value) else {}
         pids = {pid for each in listening for pid in each.pids or ()} - ours
         if pids and all(pid in owners and OF_CONTAINERS.search(owners[pid].cgroup) for pid in pids):
             return None
     return all(ours & set(each.pids or ()) for each in listening)
-
-
-def clients(facts: Facts) -> list[int]:
-    """The unit's processes that only start a container."""
-    processes = facts.processes.value if isinstance(facts.processes, Value) else ()
-    return [process.pid for process in processes if starts_container(process.argv)]
 
 
 def owner(listening: list[Listener] | None, facts: Facts) -> str:

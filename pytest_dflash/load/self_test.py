@@ -22,7 +22,6 @@ from pytest_dflash.load.runner import run
 
 TRUTH = "pytest_dflash.rehearsal.truth"
 OUTPUT_TOKENS = 64
-END_S = 5.0
 TTFT_MEAN_S, TTFT_P99_S, TPOT_SHARE = 0.005, 0.020, 0.01
 """Errors up to which a client is fit to judge floors: far below what a floor's own noise is."""
 

@@ -60,7 +60,7 @@ def starts(measured: Sequence[Measurement], expected: schema.Gpu | None = None) 
         "slow_starts": float(len(slow)),
         "slowest_tokens_per_s": min(means),
     }
-    return finish(replace(judgement, series=series, measures=measures), first)  # fmt: skip
+    return finish(replace(judgement, series=series, measures=measures), first)
 
 
 def _answered(measured: Sequence[Measurement]) -> Judgement | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.facts.journal import Entry, Journal
 from pytest_dflash.facts.platform import Clock
 from pytest_dflash.facts.procfs import Process
@@ -73,6 +74,7 @@ class Seen:
     clock: Reading[Clock] = field(default_factory=lambda: Value(Clock(0.0, 100.0)))
     previous: Reading[Previous] = field(default_factory=Absent)
     port: int | None = 30000
+    containers = Facts.containers
 
 
 def look(**changes: Any) -> Observation:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from pytest_dflash.engines import lines
 from pytest_dflash.engines.dialect import Decode, Settings
+from pytest_dflash.engines.lines import Phases, Said, newest_phase
 from pytest_dflash.engines.literals import plain
 from pytest_dflash.engines.words import typed
 from pytest_dflash.facts.journal import Journal
@@ -29,7 +31,7 @@ _ACCEPTED = re.compile(
 )
 NAMES = {"n_max": "spec-draft-n-max", "n_min": "spec-draft-n-min", "p_min": "spec-draft-p-min"}
 """The drafter's words for settings. p_min is printed with two digits."""
-PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
+PHASES: Phases = (
     (re.compile(READY), "start-up is over"),
     (re.compile(r"failed to load model|error loading model|exiting due to"), "loading the model failed"),
     (re.compile(r"model loaded"), "opening the port"),
@@ -40,32 +42,28 @@ PHASES: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
-def _lines(journal: Journal) -> Iterator[str]:
-    return (entry.message[:LONGEST] for entry in journal.entries if not entry.from_manager)
+def _spoken(journal: Journal) -> Iterator[Said]:
+    return lines.spoken(journal, lambda entry: Said(entry.message[:LONGEST], "", entry))
 
 
 def ready_line(journal: Journal) -> str | None:
     """`listening on http://…`, which is said after the model was loaded."""
-    return next((line for line in reversed(list(_lines(journal))) if READY in line), None)
+    return next((line.text for line in reversed(list(_spoken(journal))) if READY in line.text), None)
 
 
 def progress(journal: Journal) -> str:
     """What the start is busy with, by the newest telling line; "" when none tells."""
-    for line in reversed(list(_lines(journal))):
-        for pattern, words in PHASES:
-            if pattern.search(line):
-                return words
-    return ""
+    return newest_phase(list(_spoken(journal)), PHASES)
 
 
 def draft_runner(journal: Journal) -> Reading[Settings]:
     """The kinds of speculation and their limits, as the drafter was built; Absent where a whole start built none."""
     values: dict[str, Json] = {}
-    for line in _lines(journal):
-        if added := _ADDED.search(line):
+    for line in _spoken(journal):
+        if added := _ADDED.search(line.text):
             known = str(values.get("spec-type", "")).split(",")
             values["spec-type"] = ",".join(dict.fromkeys([*filter(None, known), added["kind"]]))
-        if built := _BUILT.search(line):
+        if built := _BUILT.search(line.text):
             pairs = (pair.split("=", 1) for pair in built["pairs"].split(", "))
             values |= {NAMES[name]: plain(typed(word)) for name, word in pairs if name in NAMES}
     where = "log of the drafter"
@@ -78,19 +76,22 @@ def draft_runner(journal: Journal) -> Reading[Settings]:
 
 def effective(journal: Journal) -> Reading[Settings]:
     """How many slots it made."""
-    for line in _lines(journal):
-        if slots := _SLOTS.search(line):
+    for line in _spoken(journal):
+        if slots := _SLOTS.search(line.text):
             return Value(Settings({"parallel": int(slots["slots"])}, "log", {}, complete=False), "log")
     return Silent(UNHEARD)
 
 
 def decode_lines(journal: Journal) -> Sequence[Decode]:
     """One for each answer: it logs none for steps, nor whether they ran as graphs."""
-    accepted = {found["task"]: found for line in _lines(journal) if (found := _ACCEPTED.search(line))}
+    told = list(_spoken(journal))
+    accepted = {found["task"]: found for line in told if (found := _ACCEPTED.search(line.text))}
     answers = []
-    for entry in journal.entries:
-        if said := _SPEED.search(entry.message[:LONGEST]):
+    for line in told:
+        if said := _SPEED.search(line.text):
             drafted = accepted.get(said["task"])
             length, share = (float(drafted["length"]), float(drafted["share"])) if drafted else (None, None)
-            answers.append(Decode(entry.realtime_us, "", 1, None, length, share, None, float(said["rate"])))
+            answers.append(
+                Decode(line.entry.realtime_us, "", 1, None, length, share, None, float(said["rate"]))
+            )
     return answers
