@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from pytest_dflash.facts.host_facts import Facts
-from pytest_dflash.facts.reading import Reading, Value
+from pytest_dflash.facts.reading import known
 
-T = TypeVar("T")
 STACK = ("torch", "sglang", "vllm", "flashinfer-python", "triton", "transformers")
 """Packages that a report names beside the host; findings.json of `stack` checks has what was expected."""
 LAST_LINES = 12
@@ -28,17 +27,13 @@ def portrait(facts: Facts) -> dict[str, Any]:
     }
 
 
-def _value(reading: Reading[T]) -> T | None:
-    return reading.value if isinstance(reading, Value) else None
-
-
 def _moment(epoch_s: float) -> str:
     return f"{datetime.fromtimestamp(epoch_s, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _started(facts: Facts) -> str | None:
     """When the main process was started, by the host's own clock."""
-    unit, clock = _value(facts.unit), _value(facts.clock)
+    unit, clock = known(facts.unit), known(facts.clock)
     if unit is None or clock is None or not unit.main_pid or not unit.exec_main_start_monotonic_us:
         return None
     return _moment(clock.epoch_s - clock.uptime_s + unit.exec_main_start_monotonic_us / 1e6)
@@ -46,17 +41,17 @@ def _started(facts: Facts) -> str | None:
 
 def _gpus(facts: Facts) -> str | None:
     """How many of which model, as one would say it."""
-    names = Counter(_value(gpu.name) or "of unknown model" for gpu in _value(facts.gpus) or ())
+    names = Counter(known(gpu.name) or "of unknown model" for gpu in known(facts.gpus) or ())
     return ", ".join(f"{count} \u00d7 {name}" for name, count in names.items()) or None
 
 
 def _stack(facts: Facts) -> dict[str, str]:
     """Versions by name: driver, CUDA toolkit, and the packages that decide most."""
-    driver, toolkit, packages = _value(facts.driver), _value(facts.toolkit), _value(facts.packages)
+    driver, toolkit, packages = known(facts.driver), known(facts.toolkit), known(facts.packages)
     versions = packages.versions if packages else {}
     found = {
         "driver": driver.version if driver else None,
-        "CUDA": _value(toolkit.version) if toolkit else None,
+        "CUDA": known(toolkit.version) if toolkit else None,
     }
     found |= {name: versions.get(name) for name in STACK}
     return {name: version for name, version in found.items() if version}
@@ -64,7 +59,7 @@ def _stack(facts: Facts) -> dict[str, str]:
 
 def _previous(facts: Facts) -> dict[str, Any] | None:
     """How the invocation before this one ended, with what it said last."""
-    previous = _value(facts.previous)
+    previous = known(facts.previous)
     if previous is None:
         return None
     ended = previous.ended_realtime_us

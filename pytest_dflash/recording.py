@@ -19,7 +19,7 @@ from pytest_dflash.errors import EndpointError, HostError, NotServing, UsageErro
 from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.nvidia import Gpu
 from pytest_dflash.facts.procfs import PROCESSES, Process
-from pytest_dflash.facts.reading import Reading, Value
+from pytest_dflash.facts.reading import Reading, Value, known
 from pytest_dflash.facts.sockets import LISTENER_OWNERS, Owner
 from pytest_dflash.host_run import HostRun
 from pytest_dflash.profile.loader import LoadedProfile
@@ -170,34 +170,33 @@ def shown(run: HostRun) -> Recorded:
     settings = chain.heard["process_argv"]
     flags = dict(settings.value.values) if isinstance(settings, Value) else {}
     serving = facts.serving
-    environ = value(serving.value.environ) if isinstance(serving, Value) else None
-    gpus = value(facts.gpus) or ()
-    packages, driver, toolkit = value(facts.packages), value(facts.driver), value(facts.toolkit)
-    listening = [each.address for each in value(facts.listeners) or () if each.port == facts.port]
+    environ = known(serving.value.environ) if isinstance(serving, Value) else None
+    gpus = known(facts.gpus) or ()
+    packages, driver, toolkit = known(facts.packages), known(facts.driver), known(facts.toolkit)
+    listening = [each.address for each in known(facts.listeners) or () if each.port == facts.port]
     window = next(
         (
             v
             for w in reversed(chain.readings(run.dialect.window_setting))
-            if isinstance(v := value(w.reading), int)
+            if isinstance(v := known(w.reading), int)
         ),
         None,
     )
-    native = value(chain.native_window())
+    native = known(chain.native_window())
     flags = lasting(flags, run)
     doubts = {name: doubt for name in flags if (doubt := doubted(chain, name))}
     setting = run.dialect.window_setting
+    # Written once, as [window]: two places could contradict each other.
     if window is not None and flags.pop(setting, None) is not None and setting in doubts:
-        doubts[WINDOW] = doubts.pop(
-            setting
-        )  # written once, as [window]: two places could contradict each other
+        doubts[WINDOW] = doubts.pop(setting)
     return Recorded(
         host=run.name,
         unit=run.profile.service.unit,
         engine=run.profile.service.engine,
         served_model=served(run),
         driver=driver.version if driver else None,
-        cuda_toolkit=value(toolkit.version) if toolkit else None,
-        compute_capability=next((c for gpu in gpus if (c := value(gpu.compute_capability))), None),
+        cuda_toolkit=known(toolkit.version) if toolkit else None,
+        compute_capability=next((c for gpu in gpus if (c := known(gpu.compute_capability))), None),
         packages={name: v for name, v in (packages.versions if packages else {}).items() if name in TELLING},
         gpus=[recorded_gpu(gpu) for gpu in gpus],
         flags=flags,
@@ -248,7 +247,7 @@ TELLING = frozenset(
 def served(run: HostRun) -> str | None:
     """The model that the service offers, where it serves."""
     try:
-        models = value(run.service.models())
+        models = known(run.service.models())
     except (NotServing, EndpointError, HostError):
         return None
     return models[0] if models else None
@@ -257,13 +256,8 @@ def served(run: HostRun) -> str | None:
 def recorded_gpu(gpu: Gpu) -> RecordedGpu:
     """A GPU as plain values."""
     return RecordedGpu(
-        name=value(gpu.name),
-        pcie_generation=value(gpu.pcie_generation_max),
-        pcie_width=value(gpu.pcie_width_max),
-        power_limit_w=value(gpu.power_limit_w),
+        name=known(gpu.name),
+        pcie_generation=known(gpu.pcie_generation_max),
+        pcie_width=known(gpu.pcie_width_max),
+        power_limit_w=known(gpu.power_limit_w),
     )
-
-
-def value(reading: Reading[T]) -> T | None:
-    """What a source said, or None."""
-    return reading.value if isinstance(reading, Value) else None

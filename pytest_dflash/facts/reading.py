@@ -36,3 +36,8 @@ class Silent:
 
 
 Reading: TypeAlias = Value[T] | Absent | Silent
+
+
+def known(reading: Reading[T]) -> T | None:
+    """What a source said, or None: for whoever shows and does not judge."""
+    return reading.value if isinstance(reading, Value) else None

@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import TypeVar
 
 from pytest_dflash.facts.nvidia import Gpu, throttle_reasons
-from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
+from pytest_dflash.facts.reading import Absent, Reading, Silent, Value, known
 from pytest_dflash.findings import (
     Evidence,
     Json,
@@ -251,8 +251,8 @@ def _seen(loaded: Sequence[HostSample]) -> Reading[tuple[Gpu, ...]]:
 
 
 def _first(samples: Sequence[HostSample]) -> Mapping[str, Gpu]:
-    known = next((each.gpus.value for each in samples if isinstance(each.gpus, Value)), ())
-    return {gpu.label: gpu for gpu in known}
+    first = next((each.gpus.value for each in samples if isinstance(each.gpus, Value)), ())
+    return {gpu.label: gpu for gpu in first}
 
 
 def _numbers(rows: Sequence[Gpu], cell: Callable[[Gpu], Reading[float]]) -> list[float]:
@@ -288,7 +288,7 @@ def _series(label: str, samples: Sequence[HostSample], measured: Sequence[Measur
     }
     drawn: dict[str, Json] = {"at_s": [round(at, 2) for at, _ in mine]}
     for name, cell in cells.items():
-        drawn[name] = [_plain(cell(gpu)) for _, gpu in mine]
+        drawn[name] = [known(cell(gpu)) for _, gpu in mine]
     drawn["throttle"] = [
         list(throttle_reasons(gpu.throttle_bits.value)) if isinstance(gpu.throttle_bits, Value) else []
         for _, gpu in mine
@@ -302,7 +302,3 @@ def _series(label: str, samples: Sequence[HostSample], measured: Sequence[Measur
         for each in measured
     ]
     return drawn
-
-
-def _plain(reading: Reading[float]) -> Json:
-    return reading.value if isinstance(reading, Value) else None
