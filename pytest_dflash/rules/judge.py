@@ -14,6 +14,7 @@ from pytest_dflash.findings import Evidence, Json, Judgement, Outcome, failed, u
 
 T = TypeVar("T")
 HEAR = "let the tool hear this source: start the unit where it does not run, read as root (--sudo), or install what is missing"
+COUNT = "let the engine count its verify steps: SGLang needs --enable-metrics, llama.cpp --metrics"
 
 
 @dataclass(frozen=True)  # no slots: `Expectation[X](…)` leaves its type on the instance

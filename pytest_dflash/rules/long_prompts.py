@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pytest_dflash.findings import Evidence, Json, Judgement, failed, not_applicable, passed, unproven
 from pytest_dflash.load.long_prompts import STILL, Point, Reuse
 from pytest_dflash.profile.schema import Context
+from pytest_dflash.rules.judge import COUNT
 
 REUSED = 0.5
 """Of a repeated prompt: less than half of it from the cache, and the cache does not do its work."""
@@ -40,7 +41,7 @@ def context(points: Sequence[Point], expected: Context, window: int | None) -> J
         return unproven(
             f"the accept length at {first.asked_tokens} tokens could not be told: {first.why}",
             evidence=(silent,),
-            remedy="let the engine count: SGLang needs --enable-metrics",
+            remedy=COUNT,
             measures=measures,
             series=series,
         )

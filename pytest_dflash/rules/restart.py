@@ -120,11 +120,7 @@ def excused(name: str, loaded: LoadedCommand) -> bool:
 
 def older(chain: Chain) -> Reading[Sequence[str]]:
     """Variables of Environment= that the process has otherwise. Those of environment files are judged apart."""
-    loaded, process, files = (
-        chain.sources.loaded,
-        chain.sources.started or chain.sources.process,
-        chain.sources.unit_files,
-    )
+    loaded, process, files = chain.sources.loaded, chain.sources.first, chain.sources.unit_files
     if not isinstance(loaded, Value) or not isinstance(process, Value):
         return Silent("manager or process was not heard")
     environ = process.value.environ
@@ -165,11 +161,7 @@ def taken_out(chain: Chain) -> Sequence[str]:
     Only for the manager's own child, with the very arguments that the manager holds: behind a wrapper or a login
     (PAMName=) anybody may have set them. Nothing where the manager's own environment was not heard.
     """
-    loaded, process, files = (
-        chain.sources.loaded,
-        chain.sources.started or chain.sources.process,
-        chain.sources.unit_files,
-    )
+    loaded, process, files = chain.sources.loaded, chain.sources.first, chain.sources.unit_files
     if not (isinstance(loaded, Value) and isinstance(process, Value) and isinstance(files, Value)):
         return ()
     inherited, environ = loaded.value.manager_variables, process.value.environ

@@ -18,6 +18,7 @@ from pytest_dflash.load.limit import Decision, Limit, Standing, decide
 from pytest_dflash.load.measurement import Measurement, values
 from pytest_dflash.load.phase import Repeat
 from pytest_dflash.profile import schema
+from pytest_dflash.rules.judge import COUNT
 from pytest_dflash.rules.measured import finish, judge, number, tainted, unanswered
 from pytest_dflash.rules.under_load import unsound
 
@@ -80,7 +81,7 @@ def measured(
             unproven(
                 "the engine counts no verify steps, with its flags of speculation or without, so that whether it drafts "
                 f"without them is not known: {plain.deaf_counters}",
-                remedy="let the engine count: SGLang needs --enable-metrics, llama.cpp --metrics",
+                remedy=COUNT,
             ),
             found,
         )

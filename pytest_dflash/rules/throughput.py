@@ -17,6 +17,7 @@ from pytest_dflash.load.instrument import quantile
 from pytest_dflash.load.limit import Standing, decide
 from pytest_dflash.load.measurement import Measurement
 from pytest_dflash.load.records import Failure, RequestRecord
+from pytest_dflash.rules.judge import COUNT
 from pytest_dflash.rules.measured import (
     BURST_CHUNKS,
     BURST_OF_FEW,
@@ -73,9 +74,7 @@ def acceptance(found: Measurement) -> Judgement:
     if not lengths:
         why = f"{what} could not be told: {found.deaf_counters}"
         silent = Evidence(source="engine counters", reading="silent", why=found.deaf_counters)
-        remedy = (
-            "let the engine count: SGLang needs --enable-metrics; or take accept_length out of the profile"
-        )
+        remedy = f"{COUNT}; or take accept_length out of the profile"
         return finish(
             unproven(why, evidence=(silent,), remedy=remedy) if limits else not_applicable(why), found
         )

@@ -13,7 +13,7 @@ from pytest_dflash.oracle import acceptance
 from pytest_dflash.oracle.acceptance import BRIEF, DEFINITION, LASTING, LONG, NOTHING, SHORT, STEPS, Drafted
 from pytest_dflash.profile.schema import Range
 
-QUIET = "the engine tells no verify steps: it does not speculate, or its counters are off (--enable-metrics)"
+QUIET = "the engine tells no verify steps: it does not speculate, or its counters are off (--enable-metrics, --metrics)"
 
 
 def within_bounds(drafted: Sequence[Drafted], expected: Range | None, depth: int | None) -> Judgement:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pytest_dflash.findings import Judgement, Outcome, failed, not_applicable, unproven
 from pytest_dflash.levels import MEANING, Allowed
 from pytest_dflash.lifecycle.changing import Changed
+from pytest_dflash.rules.judge import COUNT
 from pytest_dflash.witness.chain import ASKED
 
 
@@ -94,7 +95,7 @@ def no_reference(flags: Sequence[str], proofs: Sequence[Judgement]) -> Judgement
     return unproven(
         f"whether the engine drafts without {', '.join(flags)} was not told: it counts no verify steps with them "
         "either, so it is no proven reference",
-        remedy="let the engine count them: --enable-metrics (SGLang), --metrics (llama.cpp)",
+        remedy=COUNT,
     )
 
 

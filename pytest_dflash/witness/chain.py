@@ -54,6 +54,11 @@ class Sources:
     version: str | None = None
     invocation_id: str | None = None
 
+    @property
+    def first(self) -> Reading[Process]:
+        """The process that the manager started, or what that one became."""
+        return self.started or self.process
+
 
 @dataclass(frozen=True, slots=True)
 class Witnessed:
