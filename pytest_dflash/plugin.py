@@ -61,9 +61,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="How far the run may go, comma separated. read: commands that change nothing and passive routes. "
         "probe: also at most 5 requests of at most 64 new tokens. load (default): also sustained requests, held "
         "back while requests of others run, unless typed. restart: also restarts the unit, once (and for "
-        "each further start of a load), when nobody else's requests run ([traffic] drain, or --dflash-drained). reconfigure: also writes a drop-in under "
-        "/run, restarts into it and takes it away again; a lease on the host does so if the run dies. The last "
-        "two count only when typed on the command line",
+        "each further start of a load), when nobody else's requests run ([traffic] drain, or --dflash-drained). "
+        "reconfigure: also writes a drop-in under /run, restarts into it and takes it away again; a lease on the host "
+        "does so if the run dies. The last two count only when typed on the command line",
     )
     add(
         "--dflash-plan",

@@ -187,13 +187,13 @@ def complaint_of(document: Any) -> str | None:
     return " ".join("".join(c if c.isprintable() else " " for c in message).split())[:CLIP]
 
 
-def parsed(text: str) -> Any:
+def parsed(body: str) -> Any:
     """The JSON of a body or an event; None where it is none, or none that was meant to be read."""
     try:
-        document = json.loads(text)
+        document = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    shallow = text.count("[") + text.count("{") <= DEEPEST
+    shallow = body.count("[") + body.count("{") <= DEEPEST
     return document if shallow or not _deep(document) else None
 
 
