@@ -16,7 +16,7 @@ from pytest_dflash.endpoint.speaking import Speaker
 from pytest_dflash.endpoint.trial import Trial
 from pytest_dflash.facts.reading import Reading, Value
 from pytest_dflash.findings import Json, Judgement, Outcome
-from pytest_dflash.lifecycle.changing import Budgets, budget_flag, cells
+from pytest_dflash.lifecycle.changing import PLAIN, Budgets, budget_flag, cells
 from pytest_dflash.oracle import acceptance
 from pytest_dflash.oracle.acceptance import Drafted
 from pytest_dflash.rules import tree_acceptance, tree_budget, tree_text
@@ -112,8 +112,8 @@ class Trials:
         running = self.now()
         running.ask_all()
         changed = budgets.without(flags)
-        if not changed.restart.ready:
-            return tree_budget.unready("none", changed) or tree_budget.nothing()
+        if unstarted := tree_budget.never_ready(PLAIN, changed):
+            return unstarted
         reference = self.now()
         reference.ask_all()
         if reference.drafted:

@@ -110,7 +110,7 @@ class Loads:
         """The load once more, of the process that runs now; `enough` is asked instead of the limits.
 
         Raises:
-            As `measure`.
+            LoadBroken: As `measure`.
         """
         load = next(each for each in self.profile.throughput if each.name == name)
         try:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pytest_dflash.findings import Judgement, Outcome, failed, not_applicable, unproven
 from pytest_dflash.levels import MEANING, Allowed
-from pytest_dflash.lifecycle.changing import Changed
+from pytest_dflash.lifecycle.changing import PLAIN, Changed
 from pytest_dflash.rules.judge import COUNT
 from pytest_dflash.witness.chain import ASKED
 
@@ -28,15 +28,17 @@ def untold(allowed: Allowed, changing: str = "reconfigure") -> Judgement | None:
 
 
 def never_ready(cell: str, changed: Changed) -> Judgement | None:
-    """The engine does not start with a cell's flags; None where it does."""
-    if not changed.restart.ready:
-        return failed(
-            f"the engine does not get ready with budget {cell}: {changed.restart.settled.why}",
-            expected=cell,
-            observed=str(changed.restart.settled.phase),
-            remedy="leave this budget out, or see the journal for what the engine says of it",
-        )
-    return None
+    """The engine does not start with a cell's flags, or without speculation; None where it does."""
+    if changed.restart.ready:
+        return None
+    how = "without speculation" if cell == PLAIN else f"with budget {cell}"
+    instead = "" if cell == PLAIN else "leave this budget out, or "
+    return failed(
+        f"the engine does not get ready {how}: {changed.restart.settled.why}",
+        expected=cell,
+        observed=str(changed.restart.settled.phase),
+        remedy=f"{instead}see the journal for what the engine says of it",
+    )
 
 
 def unready(cell: str, changed: Changed) -> Judgement | None:

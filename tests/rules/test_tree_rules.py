@@ -12,7 +12,7 @@ from pytest_dflash.endpoint.trial import SCHEMA
 from pytest_dflash.engines.scoring import Scored, Spoken
 from pytest_dflash.findings import Evidence, Judgement, Outcome, failed, passed, unproven
 from pytest_dflash.levels import Allowed
-from pytest_dflash.lifecycle.changing import Changed
+from pytest_dflash.lifecycle.changing import PLAIN, Changed
 from pytest_dflash.lifecycle.restart import Restart
 from pytest_dflash.oracle.acceptance import Drafted
 from pytest_dflash.oracle.answers import Grounds, Part, Said
@@ -352,6 +352,15 @@ def test_budgets_need_sustained_requests_too() -> None:
 
 def restarted(*proofs: Judgement) -> Changed:
     return Changed(cast("Restart", SimpleNamespace(ready=True)), proofs)
+
+
+def test_a_start_that_fails_without_speculation_is_not_told_as_one_of_a_budget() -> None:
+    settled = SimpleNamespace(why="it ended (exited 2)", phase="failed")
+    gone = Changed(cast("Restart", SimpleNamespace(ready=False, settled=settled)))
+    found = tree_budget.never_ready(PLAIN, gone)
+    assert found is not None
+    assert found.summary == "the engine does not get ready without speculation: it ended (exited 2)"
+    assert found.remedy == "see the journal for what the engine says of it"
 
 
 def test_a_budget_that_is_not_proven_is_not_judged() -> None:
