@@ -5,12 +5,14 @@ Law: the shape of the document and nothing else; a finding survives the way to J
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pytest_dflash.findings import Evidence, Finding, Json, Judgement, Outcome
 
 SCHEMA = 1
+Findings = Sequence[Mapping[str, Any]]
+"""As they stand in findings.json."""
 
 
 def to_json(finding: Finding, redact: Callable[[str], str] = str) -> dict[str, Any]:

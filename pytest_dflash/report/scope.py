@@ -12,9 +12,9 @@ from typing import Any
 
 from pytest_dflash.findings import AREAS, Outcome
 from pytest_dflash.levels import CHANGING, Allowed
+from pytest_dflash.report.document import Findings
 from pytest_dflash.verdict import Verdict
 
-Findings = Sequence[Mapping[str, Any]]
 JUDGED = frozenset({Outcome.PASS, Outcome.FAIL, Outcome.UNPROVEN, Outcome.WAIVED})
 MEANING = {
     Verdict.ACCEPT: "the host may take traffic",
@@ -25,26 +25,24 @@ MEANING = {
 CAPPED = "good as far as this run went, which does not say that the host may take traffic"
 """An acceptance without a load: neither the text nor the speed of answers was looked at."""
 OPTION = "--dflash-allow"
-
-
 BROKEN_OFF = {
-    2: "broken off before all checks were judged",
-    3: "an error of this tool stopped the run",
-    12: "a host could not be put back as it was found",
+    2: ("broken off before all checks were judged", "run the same command again"),
+    3: (
+        "an error of this tool stopped the run",
+        "report the traceback above, and run again without the check that it names",
+    ),
+    12: (
+        "a host could not be put back as it was found",
+        "type what is told above on that host, then run again",
+    ),
 }
-"""What weighs more than the verdict, by exit code."""
-MEND = {
-    2: "run the same command again",
-    3: "report the traceback above, and run again without the check that it names",
-    12: "type what is told above on that host, then run again",
-}
-"""And the next step."""
+"""What weighs more than the verdict, and the next step on the terminal, by exit code."""
 
 
 def headline(run: Mapping[str, Any], findings: Findings) -> str:
     """What the run says of its hosts, in one sentence; of an acceptance also at which level, and of what it says nothing."""
     if run["exit_code"] in BROKEN_OFF:
-        return BROKEN_OFF[run["exit_code"]]
+        return BROKEN_OFF[run["exit_code"]][0]
     verdict = Verdict(run["verdict"])
     if verdict is not Verdict.ACCEPT:
         return MEANING[verdict]

@@ -12,8 +12,8 @@ from typing import Any
 
 from pytest_dflash.findings import Outcome
 from pytest_dflash.report import scope
+from pytest_dflash.report.document import Findings
 from pytest_dflash.report.page.cards import Card, cards
-from pytest_dflash.report.scope import Findings
 from pytest_dflash.report.table import ended, visible
 from pytest_dflash.verdict import Verdict
 
@@ -47,7 +47,7 @@ def block(document: Mapping[str, Any], place: str) -> list[str]:
     ]
     lines += [visible(note) for note in run["notes"]]
     lines.append(f"report: {place}")
-    after = scope.MEND.get(run["exit_code"], run["next"])
+    _, after = scope.BROKEN_OFF.get(run["exit_code"], ("", run["next"]))
     return [*lines, f"next: {after}"] if after else lines
 
 

@@ -11,9 +11,8 @@ from typing import Any
 
 from pytest_dflash.findings import AREAS
 from pytest_dflash.report import table
-from pytest_dflash.report.document import from_json
+from pytest_dflash.report.document import Findings, from_json
 
-Findings = Sequence[Mapping[str, Any]]
 TELLS_MORE = ("endpoint.serves", "systemd.active", "window.", "flags.in_force", "flags.environment")
 """Checks whose advice knows what is expected: "reload" alone may put a wrong value into force."""
 TOLD = ("fail", "unproven", "waived")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from pytest_dflash.report.page.cards import Findings
+from pytest_dflash.report.document import Findings
 from pytest_dflash.report.page.charts import Point, Series, Words, heat, lines
 
 Picture = Callable[[Findings, str], Iterator[str]]
