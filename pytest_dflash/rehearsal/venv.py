@@ -121,9 +121,8 @@ def lay_out(folder: Path, python: str | None = None) -> Path:
     (site / "sglang").mkdir()
     (site / "sglang" / "__init__.py").write_text('__version__ = "0.5.23"\n', "ascii")
     (site / "sglang" / "launch_server.py").write_text(LAUNCHER, "ascii")
-    shutil.copytree(
-        ENGINE, site / "sglang" / "miniature", ignore=shutil.ignore_patterns("__pycache__", "mischief.json")
-    )
+    of_others = shutil.ignore_patterns("__pycache__", "mischief.json", "starts")
+    shutil.copytree(ENGINE, site / "sglang" / "miniature", ignore=of_others)
     return folder / "bin" / "python"
 
 
