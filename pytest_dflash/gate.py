@@ -20,6 +20,7 @@ from pytest_dflash.levels import MEANING, RANK, Allowed
 from pytest_dflash.lifecycle.changing import cells
 from pytest_dflash.lifecycle.phase import WITHOUT_PROCESS, Phase
 from pytest_dflash.profile.schema import Profile
+from pytest_dflash.redaction import without_secrets
 from pytest_dflash.remarked import remarked
 
 if TYPE_CHECKING:
@@ -165,9 +166,7 @@ class Gate:
 
     def redact(self, text: str) -> str:
         """The text without the secrets of any host."""
-        for run in self.runs.values():
-            text = run.redact(text)
-        return text
+        return without_secrets(text, self.runs.values())
 
     def _judgements(
         self, item: pytest.Item, call: pytest.CallInfo[None], run: HostRun

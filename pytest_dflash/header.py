@@ -13,6 +13,7 @@ import pytest
 
 from pytest_dflash import origins
 from pytest_dflash.levels import Allowed
+from pytest_dflash.redaction import without_secrets
 
 if TYPE_CHECKING:
     from pytest_dflash.host_run import HostRun
@@ -34,13 +35,8 @@ class Header:
 
     def pytest_report_header(self) -> list[str]:
         """One line a value, its origin in brackets."""
-        return [f"dflash {self._redacted(line)}" for line in self._lines()]
-
-    def _redacted(self, line: str) -> str:
-        """The line without the keys of this side, should somebody have typed one."""
-        for run in self.runs.values():
-            line = run.redact(line)
-        return line
+        # Somebody may have typed a key of this side.
+        return [f"dflash {without_secrets(line, self.runs.values())}" for line in self._lines()]
 
     def _lines(self) -> Iterator[str]:
         option = self.config.option

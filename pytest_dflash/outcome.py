@@ -18,6 +18,7 @@ import pytest
 from pytest_dflash import __version__, verdict, waivers
 from pytest_dflash.findings import Finding
 from pytest_dflash.levels import Allowed
+from pytest_dflash.redaction import without_secrets
 from pytest_dflash.report import document, terminal
 from pytest_dflash.report.folder import ReportFolder
 from pytest_dflash.selection import Narrowing
@@ -192,9 +193,7 @@ class RunOutcome(Narrowing):
 
     def _redact(self, text: str) -> str:
         """The text without the secrets of any host."""
-        for run in self.runs.values():
-            text = run.redact(text)
-        return text
+        return without_secrets(text, self.runs.values())
 
 
 def narrowed_by_options(config: pytest.Config) -> bool:

@@ -17,7 +17,7 @@ import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 from urllib.parse import quote, quote_plus, unquote
 
 T = TypeVar("T")
@@ -81,6 +81,20 @@ _UNNAMED = (
     re.compile(r"\bBearer\s+(?P<value>[\w.~+/=-]+)", re.IGNORECASE),
     re.compile(r"""://[^\s/@:"']*:(?P<value>[^\s/@"']+)@"""),
 )
+
+
+class Hiding(Protocol):
+    """Whoever knows secrets: a host's run."""
+
+    def redact(self, text: str) -> str:
+        """The text without them."""
+
+
+def without_secrets(text: str, known: Iterable[Hiding]) -> str:
+    """The text without the secrets of any of them: what is told of one host may name another's."""
+    for each in known:
+        text = each.redact(text)
+    return text
 
 
 def carries_secret(name: str) -> bool:
