@@ -162,17 +162,22 @@ def confused(service: Service, name: str) -> AbstractContextManager[None]:
     return state(2 * service.window) if with_window else state()  # type: ignore[no-any-return]  # by name
 
 
-@pytest.mark.parametrize("name", list(CONFUSIONS))
-def test_a_confusion_made_for_real_is_named_with_its_witnesses(
-    name: str, mini_host: Service, tmp_path: Path
-) -> None:
+def assert_named(name: str, document: dict[str, Any]) -> None:
+    """A run tells this confusion by its checks, and between which two witnesses the window was lost."""
     checks, between, window = CONFUSIONS[name]
-    with confused(mini_host, name):
-        document = run(mini_host, tmp_path, "--dflash-ready-timeout=5")
     assert checks <= red(document), document["stdout"][-3000:]
     found = finding(document, "window.reaches_draft_runner")
     assert found["outcome"] == window
     assert found["between"] == (list(between) if between else None)
+
+
+@pytest.mark.parametrize("name", list(CONFUSIONS))
+def test_a_confusion_made_for_real_is_named_with_its_witnesses(
+    name: str, mini_host: Service, tmp_path: Path
+) -> None:
+    with confused(mini_host, name):
+        document = run(mini_host, tmp_path, "--dflash-ready-timeout=5")
+    assert_named(name, document)
     assert document["run"]["exit_code"] in {1, 10}
 
 

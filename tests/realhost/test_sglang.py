@@ -12,7 +12,7 @@ import pytest
 from pytest_dflash.endpoint.client import Client
 from tests.realhost.changing_runs import Host, outcome, restored
 from tests.realhost.services import WINDOW_FLAG, Service
-from tests.realhost.test_acceptance import CONFUSIONS, confused, finding, outcomes, red, run
+from tests.realhost.test_acceptance import assert_named, confused, finding, outcomes, red, run
 
 
 def test_a_real_sglang_is_accepted(sglang_host: Service, tmp_path: Path) -> None:
@@ -111,13 +111,9 @@ def test_a_build_of_sglang_that_verifies_greedily_is_told_so(
 
 @pytest.mark.parametrize("name", ["edited_not_reloaded", "reloaded_not_restarted", "previous_process"])
 def test_a_confusion_of_a_real_sglang_is_named(name: str, sglang_host: Service, tmp_path: Path) -> None:
-    checks, between, window = CONFUSIONS[name]
     with confused(sglang_host, name):
         document = run(sglang_host, tmp_path, "--dflash-ready-timeout=3")
-    assert checks <= red(document), document["stdout"][-3000:]
-    found = finding(document, "window.reaches_draft_runner")
-    assert found["outcome"] == window
-    assert found["between"] == (list(between) if between else None)
+    assert_named(name, document)
 
 
 @pytest.mark.usefixtures("put_back")

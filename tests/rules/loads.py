@@ -13,7 +13,7 @@ from pytest_dflash.load.instrument import Instrument
 from pytest_dflash.load.measurement import Measurement
 from pytest_dflash.load.phase import PhaseResult, Repeat, Stop
 from pytest_dflash.load.plan import Plan
-from pytest_dflash.load.records import RequestRecord
+from pytest_dflash.load.records import Failure, RequestRecord
 from pytest_dflash.load.sampling import Beside
 from pytest_dflash.profile.schema import Throughput
 
@@ -48,6 +48,19 @@ def request(
         "finish_reason": "length",
     }
     return RequestRecord(**{**asked, **more})
+
+
+def refused() -> RequestRecord:
+    """A request that was answered with 503."""
+    return request(
+        9,
+        status=503,
+        failure=Failure.STATUS,
+        complaint="HTTP 503",
+        output_tokens=None,
+        arrived_at_s=(),
+        chunk_chars=(),
+    )
 
 
 def measured(

@@ -12,10 +12,9 @@ from pytest_dflash.findings import Outcome, failed, passed
 from pytest_dflash.lifecycle.changing import Changed
 from pytest_dflash.load.measurement import Measurement
 from pytest_dflash.load.phase import Stop
-from pytest_dflash.load.records import Failure
 from pytest_dflash.load.sampling import Beside, Sight
 from pytest_dflash.rules import speculation_pays
-from tests.rules.loads import SLOW, load, measured, request
+from tests.rules.loads import SLOW, load, measured, refused, request
 from tests.rules.test_under_load import IDLE, XID, look, working
 
 FOREIGN = Beside(foreign=(Sight(at_s=1.0, running=4, queued=2, ours=1),))
@@ -121,15 +120,7 @@ def test_flags_that_stay_in_force_leave_nothing_to_compare_with() -> None:
 
 
 def test_a_plain_run_with_requests_that_failed_proves_no_gain() -> None:
-    bad = request(
-        9,
-        status=503,
-        failure=Failure.STATUS,
-        complaint="HTTP 503",
-        output_tokens=None,
-        arrived_at_s=(),
-        chunk_chars=(),
-    )
+    bad = refused()
     some = measured(load(), [[request(at, tpot_s=0.05), bad] for at in range(8)], accept_length=None)
     found = speculation_pays.measured(measured(load()), replace(some, label="without speculation"), 1)
     assert found.outcome is Outcome.UNPROVEN

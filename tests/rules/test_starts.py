@@ -11,11 +11,10 @@ from pytest_dflash.facts.reading import Value
 from pytest_dflash.findings import Outcome
 from pytest_dflash.load.measurement import Measurement
 from pytest_dflash.load.phase import Stop
-from pytest_dflash.load.records import Failure
 from pytest_dflash.load.sampling import Beside, Sight
 from pytest_dflash.profile.schema import Throughput
 from pytest_dflash.rules.starts import starts
-from tests.rules.loads import SLOW, load, measured, request
+from tests.rules.loads import SLOW, load, measured, refused, request
 from tests.rules.test_under_load import IDLE, XID, look, working
 
 FOREIGN = Beside(foreign=(Sight(at_s=1.0, running=4, queued=2, ours=1),))
@@ -117,15 +116,7 @@ def test_an_accept_length_that_is_met_does_not_excuse_a_slow_mode() -> None:
 
 
 def failing(wanted: Throughput) -> Measurement:
-    bad = request(
-        9,
-        status=503,
-        failure=Failure.STATUS,
-        complaint="HTTP 503",
-        output_tokens=None,
-        arrived_at_s=(),
-        chunk_chars=(),
-    )
+    bad = refused()
     return measured(wanted, [[request(at, ttft_s=0.01), bad] for at in range(8)])
 
 
