@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pytest_dflash.rehearsal import layout
 from pytest_dflash.rehearsal.faults import stages
-from pytest_dflash.rehearsal.faults.crowd import crowded
+from pytest_dflash.rehearsal.faults.busy_tester import short_of_time
 from pytest_dflash.rehearsal.faults.fault import Fault
 from pytest_dflash.rehearsal.faults.stages import Stage
 
@@ -69,7 +69,7 @@ THROUGHPUT = (
         severity="noisy",
         says="proves nothing: this machine was too busy to measure",
         before=paced(step_ms=1.1 * layout.PACE["step_ms"]),
-        after=crowded(4),
+        after=short_of_time(4),
         expects=(TIGHT,),
     ),
     Fault(

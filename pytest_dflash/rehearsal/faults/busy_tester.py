@@ -19,12 +19,12 @@ TURNS = 100_000
 """Between two looks whether the host is still there: a few milliseconds."""
 
 
-def crowded(threads: int) -> Stage:
+def short_of_time(threads: int) -> Stage:
     """Lets so many threads compute until the host is closed."""
 
     def stage(host: StandInHost) -> None:
         for number in range(threads):
-            name = f"crowd-{number}"
+            name = f"busy-tester-{number}"
             threading.Thread(target=_compute, args=(host.folder,), name=name, daemon=True).start()
 
     return stage
