@@ -66,7 +66,12 @@ case $python in
         for folder in $value; do
             [ -x "$view$folder/$argv0" ] && python=$folder/$argv0 && break
         done
-        unset IFS ;;
+        unset IFS
+        # A process that renames itself keeps its interpreter, but no word of the environment that it was started from.
+        case $python:${argv0##*/} in
+            "$exe":python*|"$exe":pypy*) ;;
+            "$exe":*) say none "pid $pid calls itself $argv0, so which environment it runs is not known"; exit 0 ;;
+        esac ;;
 esac
 say python "$python"
 

@@ -61,13 +61,22 @@ def refresh(proc: Path, groups: Mapping[str, Sequence[int]]) -> None:
         folder.mkdir()
         for name in LINKED:
             (folder / name).symlink_to(f"/proc/{new}/{name}")
-        try:
-            (folder / "exe").symlink_to(Path(f"/proc/{new}/exe").readlink())
-        except OSError:
-            (folder / "exe").symlink_to(f"/proc/{new}/exe")
-    for pid, group in home.items():  # a process may move on
+    for pid, group in home.items():  # a process may become another program, and move on to another group
+        _point(proc / pid / "exe", Path(f"/proc/{pid}/exe"))
         (proc / pid / "cgroup").write_text(f"0::{group}\n", "ascii")
     for group, pids in groups.items():
         members = proc.parent / f"sys/fs/cgroup{group}"
         members.mkdir(parents=True, exist_ok=True)
         (members / "cgroup.procs").write_text("".join(f"{pid}\n" for pid in pids), "ascii")
+
+
+def _point(link: Path, real: Path) -> None:
+    """Makes `link` lead where `real` leads, without a moment in which it is not there."""
+    try:
+        target = real.readlink()
+    except OSError:
+        target = real
+    if not link.is_symlink() or link.readlink() != target:
+        fresh = link.with_name("exe.new")
+        fresh.symlink_to(target)
+        fresh.replace(link)

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_dflash.facts.packages import PACKAGES, Packages, normalised
 from pytest_dflash.facts.probe import Reply
-from pytest_dflash.facts.reading import Value
+from pytest_dflash.facts.reading import Reading, Silent, Value
 
 SERVER = """
 import json, sys
@@ -55,16 +55,19 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         yield start
 
 
-def packages(*pids: int, **variables: str) -> Packages:
+def reading_of(*pids: int, **variables: str) -> Reading[Packages]:
     given = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "R": "", "MAIN_PID": str(pids[0])}
     environment = given | {"PIDS": " ".join(map(str, pids))} | variables
     run = subprocess.run(
         ["/bin/sh", "-c", PACKAGES.script], env=environment, capture_output=True, check=False, timeout=60
     )
-    reading = PACKAGES.parse(Reply(run.stdout, run.stderr, run.returncode))
-    assert isinstance(reading, Value), reading
-    assert isinstance(reading.value, Packages)
     assert run.stderr == b""
+    return PACKAGES.parse(Reply(run.stdout, run.stderr, run.returncode))
+
+
+def packages(*pids: int, **variables: str) -> Packages:
+    reading = reading_of(*pids, **variables)
+    assert isinstance(reading, Value), reading
     return reading.value
 
 
@@ -143,6 +146,18 @@ def test_a_launcher_and_a_worker_are_not_taken_for_the_service(serve: Serve, tmp
     service, _ = serve(str(tmp_path / "venv/bin/python"), server)
     assert packages(launcher, helper, service).pid == service
     assert packages(launcher, helper).pid == helper
+
+
+def test_a_process_that_renamed_itself_does_not_say_which_environment_it_runs(
+    serve: Serve, tmp_path: Path
+) -> None:
+    """An engine's workers overwrite their command line, and where only they are seen nothing is missing."""
+    environment_of(tmp_path / "venv")
+    python = str(tmp_path / "venv/bin/python")
+    worker, _ = serve("sglang::scheduler_TP0", "-c", SERVER, executable=python)
+    found = reading_of(worker)
+    assert isinstance(found, Silent)
+    assert f"pid {worker} calls itself sglang::scheduler_TP0, so which environment it runs" in found.why
 
 
 def test_a_name_without_a_path_is_found_on_the_services_own_path(serve: Serve, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_dflash.errors import UsageError
-from pytest_dflash.rehearsal import client
+from pytest_dflash.rehearsal import client, proc_tree
 from pytest_dflash.rehearsal import host as host_module
 from pytest_dflash.rehearsal.host import PROFILE, RehearsalError, StandInHost
 
@@ -48,6 +48,23 @@ def test_its_proc_shows_the_real_process_in_the_units_cgroup(healthy: StandInHos
     assert os.path.realpath(folder / "exe") == os.path.realpath(f"/proc/{pid}/exe")
     group = healthy.root / "sys/fs/cgroup/system.slice" / healthy.unit / "cgroup.procs"
     assert str(pid) in group.read_text("ascii").split()
+
+
+def test_its_proc_follows_a_process_that_becomes_another_program(tmp_path: Path) -> None:
+    script = ["sh", "-c", "echo; read word; exec cat"]
+    with subprocess.Popen(script, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout
+        process.stdout.readline()
+        proc, program = tmp_path / "proc", Path(f"/proc/{process.pid}/exe")
+        proc.mkdir()
+        groups = {"/system.slice/x.service": [process.pid]}
+        proc_tree.refresh(proc, groups)
+        shell = os.path.realpath(proc / str(process.pid) / "exe")
+        process.stdin.write(b"on\n")
+        process.stdin.flush()
+        assert wait_until(lambda: os.path.realpath(program) != shell)
+        proc_tree.refresh(proc, groups)
+        assert os.path.realpath(proc / str(process.pid) / "exe") == os.path.realpath(program)
 
 
 def test_its_workers_hide_the_arguments_behind_their_titles(healthy: StandInHost) -> None:
