@@ -19,7 +19,7 @@ from pytest_dflash.endpoint import protocol
 from pytest_dflash.endpoint.completion import judge
 from pytest_dflash.endpoint.protocol import parsed
 from pytest_dflash.engines.dialect import Dialect
-from pytest_dflash.engines.registry import dialect
+from pytest_dflash.engines.registry import OWN
 from pytest_dflash.errors import DflashError
 from pytest_dflash.facts import (
     bundle,
@@ -46,6 +46,7 @@ from pytest_dflash.report import table
 
 Parser = Callable[[bytes], object]
 UNIT = "sglang-k26-ddtree.service"
+STARTS = (("sglang", "serve"), ("vllm", "serve"), ("llama-server",), ())
 PIECE = 700
 """Bytes in which a body arrives here: what belongs together is torn apart."""
 
@@ -92,19 +93,18 @@ def _log(engine: Dialect) -> Parser:
 
 def _argv(engine: Dialect) -> Parser:
     def read(data: bytes) -> object:
-        argv = ["sglang", "serve", *text_of(data).split("\0")]
-        return (
-            engine.runs(argv),
-            engine.from_argv(argv, {}, "0.5.19"),
-            engine.from_argv(["vllm", *argv[1:]], {}, None),
-        )
+        said = text_of(data).split("\0")
+        return [
+            (engine.runs(argv), engine.from_argv(argv, {}, "0.5.19"), engine.from_argv(argv, {}, None))
+            for argv in ([*start, *said] for start in STARTS)
+        ]
 
     return read
 
 
 def _config(data: bytes) -> object:
     files = {"c.yaml": text_of(data)}
-    return [ENGINES[name].from_argv([name, "serve", "--config", "c.yaml"], files, None) for name in ENGINES]
+    return [OWN[name].from_argv([name, "serve", "--config", "c.yaml"], files, None) for name in OWN]
 
 
 def _document(engine: Dialect) -> Parser:
@@ -204,13 +204,12 @@ def _shown(data: bytes) -> object:
     )
 
 
-ENGINES = {name: dialect(name) for name in ("sglang", "vllm")}
 PARSERS: Mapping[str, Parser] = {
     **{f"probe {name}": _probe(probe) for name, probe in PROBES.items()},
-    **{f"{name} log": _log(engine) for name, engine in ENGINES.items()},
-    **{f"{name} argv": _argv(engine) for name, engine in ENGINES.items()},
-    **{f"{name} document": _document(engine) for name, engine in ENGINES.items()},
-    **{f"{name} routes": _routes(engine) for name, engine in ENGINES.items()},
+    **{f"{name} log": _log(engine) for name, engine in OWN.items()},
+    **{f"{name} argv": _argv(engine) for name, engine in OWN.items()},
+    **{f"{name} document": _document(engine) for name, engine in OWN.items()},
+    **{f"{name} routes": _routes(engine) for name, engine in OWN.items()},
     "named files": _probe(named_files.named_files(("--config",), ("--model",))),
     "identity": lambda data: identity.parse_identity(Reply(data)),
     "bundle": bundle.files,
