@@ -152,8 +152,7 @@ def test_a_run_that_is_asked_once_to_end_puts_back(host: Host, signal: str) -> N
 
 def test_ctrl_c_again_and_again_leaves_it_to_the_lease(host: Host) -> None:
     before = host.state()
-    at = {"wait": "kill -INT $RUN_PID", "wait again": "kill -INT $RUN_PID; sleep 0.3; kill -INT $RUN_PID"}
-    at["put back"] = "kill -INT $RUN_PID"
+    at = dict.fromkeys(("wait", "put back", "wait again"), "kill -INT $RUN_PID")
     code, said, document = host.run(at)
     assert (code, restored(document)) == (12, False), said
     assert "Ctrl-C once more leaves that to the host's lease" in said
