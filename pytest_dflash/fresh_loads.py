@@ -15,7 +15,7 @@ from pytest_dflash.findings import Judgement, not_applicable
 from pytest_dflash.lifecycle.changing import PLAIN, Budgets
 from pytest_dflash.load.measurement import Measurement
 from pytest_dflash.load.measuring import Loads
-from pytest_dflash.rules import speculation_pays, starts, tree_budget
+from pytest_dflash.rules import speculation_pays, starts, tree_budget, without_speculation
 
 if TYPE_CHECKING:
     from pytest_dflash.host_run import HostRun
@@ -33,7 +33,7 @@ class FreshLoads:
     starts: int = 1
     _by_start: dict[str, list[Measurement]] = field(default_factory=dict)
     _broken: dict[str, LoadBroken] = field(default_factory=dict)
-    _plain: dict[str, Measurement] = field(default_factory=dict)
+    _plain: dict[str, tuple[Measurement, Judgement | None]] = field(default_factory=dict)
 
     def at_each_start(self, name: str | None) -> Judgement:
         """The load in as many processes as the profile says.
@@ -90,13 +90,17 @@ class FreshLoads:
             found = self._as_it_is(name, budgets)
             flags = budgets.taken if budgets.at == PLAIN else self.run.speculative_flags
             if not flags:
-                return tree_budget.no_speculation(known=bool(self.run.dialect.scoring().speculative_flags))
-            if unready := speculation_pays.unready(budgets.without(flags)):
+                return without_speculation.no_flags(known=bool(self.run.dialect.scoring().speculative_flags))
+            changed = budgets.without(flags)
+            if unready := without_speculation.unready(changed):
                 return unready
             told = speculation_pays.apart(found, many)
-            self._plain[name] = self.loads.afresh(name, speculation_pays.PLAIN, told)
+            plain = self.loads.afresh(name, speculation_pays.PLAIN, told)
+            account = without_speculation.counted(found.counters), without_speculation.counted(plain.counters)
+            self._plain[name] = plain, without_speculation.drafts([account], flags, changed.proofs)
+        plain, drafting = self._plain[name]
         return speculation_pays.measured(
-            self.loads.measure(name), self._plain[name], many, self.run.profile.gpu
+            self.loads.measure(name), plain, many, self.run.profile.gpu, drafting
         )
 
     def _as_it_is(self, name: str, budgets: Budgets) -> Measurement:

@@ -7,7 +7,7 @@ of itself: edges, window and version come from the chain of witnesses.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,11 @@ from pytest_dflash.endpoint.speaking import Speaker
 from pytest_dflash.endpoint.trial import Trial
 from pytest_dflash.facts.reading import Reading, Value
 from pytest_dflash.findings import Json, Judgement, Outcome
-from pytest_dflash.lifecycle.changing import PLAIN, Budgets, budget_flag, cells
+from pytest_dflash.lifecycle.changing import Budgets, budget_flag, cells
 from pytest_dflash.oracle import acceptance
 from pytest_dflash.oracle.acceptance import Drafted
-from pytest_dflash.rules import tree_acceptance, tree_budget, tree_text
+from pytest_dflash.oracle.answers import Part
+from pytest_dflash.rules import tree_acceptance, tree_budget, tree_text, without_speculation
 from pytest_dflash.rules.tree_lossless import lossless, pointless
 
 if TYPE_CHECKING:
@@ -108,18 +109,16 @@ class Trials:
         if untold := tree_budget.untold(self.run.allowed):
             return untold
         if not flags:
-            return tree_budget.no_speculation(known=bool(self.run.dialect.scoring().speculative_flags))
+            return without_speculation.no_flags(known=bool(self.run.dialect.scoring().speculative_flags))
         running = self.now()
         running.ask_all()
         changed = budgets.without(flags)
-        if unstarted := tree_budget.never_ready(PLAIN, changed):
-            return unstarted
+        if unready := without_speculation.unready(changed):
+            return unready
         reference = self.now()
         reference.ask_all()
-        if reference.drafted:
-            return tree_budget.still_speculates(flags)
-        if not running.drafted and (untold := tree_budget.no_reference(flags, changed.proofs)):
-            return untold  # where verify steps are told with speculation, their end proves its end
+        if drafting := without_speculation.drafts(_accounts(running, reference), flags, changed.proofs):
+            return drafting
         self.reference = reference
         return self._compared(running, reference, "without speculation")
 
@@ -161,6 +160,19 @@ class Trials:
         }
         varies = tree_acceptance.varies(drafted)
         return tree_acceptance.grows(cell, known) or (varies if varies.outcome == "fail" else within)
+
+
+def _accounts(running: Trial, reference: Trial) -> list[without_speculation.Account]:
+    """What both say of their verify steps, in their answers and by their counters."""
+    mine, other = ((each.alone, each.together, each.at_edges) for each in (running, reference))
+    return [
+        (without_speculation.in_answers(mine), without_speculation.in_answers(other)),
+        (_counted(mine), _counted(other)),
+    ]
+
+
+def _counted(parts: Sequence[Part]) -> Reading[float]:
+    return without_speculation.counted([each for part in parts for each in part.counters])
 
 
 def text_of(trial: Trial) -> Judgement:

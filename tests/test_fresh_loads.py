@@ -11,7 +11,7 @@ import pytest
 
 from pytest_dflash.errors import LoadBroken
 from pytest_dflash.facts.identity import Identity
-from pytest_dflash.facts.reading import Reading, Value
+from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Judgement, Outcome
 from pytest_dflash.fresh_loads import FreshLoads
 from pytest_dflash.levels import Allowed
@@ -60,7 +60,7 @@ class World:
     def apply(self, changes: dict[str, Any]) -> Any:
         self.process += 1
         self.steps.append(f"without {' '.join(changes)}" if None in changes.values() else f"with {changes}")
-        settled = SimpleNamespace(why="a port is taken")
+        settled = SimpleNamespace(why="a port is taken", phase="failed")
         return SimpleNamespace(restart=SimpleNamespace(ready=self.ready, settled=settled), proofs=())
 
     def identity(self) -> Reading[Identity]:
@@ -142,11 +142,26 @@ def test_loads_that_nobody_measured_yet_are_measured_of_the_unit_as_it_was() -> 
     assert world.steps == [taken, "put back", "a in 3", taken, "a in 4"]
 
 
+def test_counters_that_fall_silent_without_speculation_prove_no_gain(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, deaf = World({"name": "a"}), (Silent("GET /metrics answered 404"),)
+    told = world.afresh
+    monkeypatch.setattr(world, "afresh", lambda *of: replace(told(*of), counters=deaf))
+    found = world.fresh.beside_plain("a", world.budgets)
+    assert found.outcome is Outcome.UNPROVEN
+    assert found.summary == (
+        "whether the engine drafts without speculative-algorithm, speculative-num-draft-tokens is not known, so it is "
+        "nothing to compare with: GET /metrics answered 404"
+    )
+    assert found.param == "a"
+
+
 def test_a_unit_that_does_not_start_without_speculation_proves_nothing() -> None:
     found = World({"name": "a"}, ready=False)
     told = found.fresh.beside_plain("a", found.budgets)
     assert told.outcome is Outcome.UNPROVEN
-    assert told.summary == "the unit does not get ready without speculation: a port is taken"
+    assert told.summary == (
+        "the engine does not get ready without speculation, so that there is nothing to compare with: a port is taken"
+    )
 
 
 @pytest.mark.parametrize(

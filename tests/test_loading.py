@@ -34,7 +34,7 @@ def test_counters_are_read_by_the_engines_own_route() -> None:
     "there, why",
     [
         (run(status=404), "GET /metrics answered 404"),
-        (run(text="nothing"), "sglang:spec_verify_calls_total is not among the counters"),
+        (run(text="nothing"), "sglang:spec_verify_calls is not among the counters"),
         (run(error=EndpointError("no connection")), "no connection"),
     ],
 )

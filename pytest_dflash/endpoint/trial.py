@@ -216,8 +216,9 @@ class Trial:
         asked = [(f"{what}, prompt of {length} tokens", self._prompts[what, length]) for length, _ in sizes]
         before = self.speaker.counters()
         said = self._ask(asked, [new for _, new in sizes], at_once, to_the_limit=to_the_limit)
-        drafted = each_of(said) or counted(said, before, self.speaker.counters())
-        return replace(self.opinion.of(said), drafted=drafted)
+        after = self.speaker.counters()
+        drafted = each_of(said) or counted(said, before, after)
+        return replace(self.opinion.of(said), drafted=drafted, counters=(before, after))
 
     def _ask(
         self,

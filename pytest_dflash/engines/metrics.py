@@ -9,6 +9,8 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
+from pytest_dflash.facts.reading import Absent, Silent
+
 METRICS = "/metrics"
 _POSITION = re.compile(r'position="(\d{1,6})"')
 
@@ -31,6 +33,20 @@ def samples(text: str, engine: str) -> Samples:
         if math.isfinite(number):
             found.setdefault(match["name"], []).append((match["labels"] or "", number))
     return found
+
+
+def missing(told: Samples, engine: str, families: Sequence[str]) -> Absent | Silent | None:
+    """That these counters are not there; None where all are.
+
+    Their absence is a claim: only a page of this engine that has none of them proves it. Where some are missing, or the
+    page tells nothing of the engine at all (a proxy's own, an error), it was not heard.
+    """
+    gone = [name for name in families if name not in told]
+    if not gone:
+        return None
+    if told and len(gone) == len(families):
+        return Absent(f"{engine}:{gone[0]} in GET {METRICS}")
+    return Silent(f"{engine}:{gone[0]} is not among the counters", f"GET {METRICS}")
 
 
 def total(of: Sequence[tuple[str, float]]) -> float:

@@ -41,3 +41,10 @@ Reading: TypeAlias = Value[T] | Absent | Silent
 def known(reading: Reading[T]) -> T | None:
     """What a source said, or None: for whoever shows and does not judge."""
     return reading.value if isinstance(reading, Value) else None
+
+
+def deaf(reading: Reading[T]) -> str:
+    """Why a source gave no value, in words; "" where it gave one."""
+    if isinstance(reading, Silent):
+        return reading.why
+    return f"there is no {reading.where}" if isinstance(reading, Absent) else ""

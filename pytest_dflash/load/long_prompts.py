@@ -12,7 +12,7 @@ from statistics import fmean, median
 
 from pytest_dflash.endpoint.door import Door
 from pytest_dflash.engines.scoring import Drafting
-from pytest_dflash.facts.reading import Reading, Value
+from pytest_dflash.facts.reading import Reading, Value, deaf
 from pytest_dflash.load import runner
 from pytest_dflash.load.phase import PhaseResult
 from pytest_dflash.load.plan import Plan
@@ -131,7 +131,7 @@ class LongPrompts:
             accept_length = tokens / steps if steps > 0 and tokens > 0 else None
             why = "" if accept_length else STILL
         else:
-            why = next(getattr(each, "why", "") for each in (before, after) if not isinstance(each, Value))
+            why = deaf(before) or deaf(after)
         times = [each.tpot_s for each in result.requests if each.tpot_s is not None]
         return Point(
             asked_tokens=length,

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from pytest_dflash.engines.scoring import Drafting
 from pytest_dflash.facts.identity import Identity
-from pytest_dflash.facts.reading import Reading, Silent, Value
+from pytest_dflash.facts.reading import Reading, Value, deaf
 from pytest_dflash.load.floors import MEASURES, Measure, accept_limits, limit_of
 from pytest_dflash.load.limit import Decision, decide
 from pytest_dflash.load.phase import PhaseResult, Repeat
@@ -76,9 +76,8 @@ class Measurement:
     @property
     def deaf_counters(self) -> str:
         """Why the engine's counters tell no accept length; "" where they do."""
-        silent = next((each for each in self.counters if isinstance(each, Silent)), None)
-        if silent is not None:
-            return silent.why
+        if why := next((why for each in self.counters if (why := deaf(each))), ""):
+            return why
         return "" if self.accept_lengths else "the counters did not move: nothing was verified"
 
     @property

@@ -35,6 +35,7 @@ class Part:
         samples: What a prefill says at some positions; by the weaker oracles.
         silent: Why some answers could not be looked at.
         drafted: Tokens and verify steps of each answer; of all together where the engine only counts.
+        counters: Of the engine's speculation, before the first answer and after the last.
         generating_s: How long generating took. judging_s: how long the oracle took.
     """
 
@@ -43,6 +44,7 @@ class Part:
     samples: tuple[Sample, ...] = ()
     silent: tuple[str, ...] = ()
     drafted: tuple[Drafted, ...] = ()
+    counters: tuple[Reading[Drafting], ...] = ()
     generating_s: float = 0.0
     judging_s: float = 0.0
 

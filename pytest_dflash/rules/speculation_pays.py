@@ -9,16 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from pytest_dflash.facts.reading import Value
-from pytest_dflash.findings import Json, Judgement, Outcome, failed, not_applicable, passed, unproven
-from pytest_dflash.lifecycle.changing import Changed
+from pytest_dflash.findings import Json, Judgement, failed, not_applicable, passed, unproven
 from pytest_dflash.load.confidence import ERROR, Interval, interval
 from pytest_dflash.load.floors import TOTAL
 from pytest_dflash.load.limit import Decision, Limit, Standing, decide
 from pytest_dflash.load.measurement import Measurement, values
 from pytest_dflash.load.phase import Repeat
 from pytest_dflash.profile import schema
-from pytest_dflash.rules.judge import COUNT
 from pytest_dflash.rules.measured import finish, judge, number, tainted, unanswered
 from pytest_dflash.rules.under_load import unsound
 
@@ -54,7 +51,11 @@ def recorded(found: Measurement) -> Judgement:
 
 
 def measured(
-    found: Measurement, plain: Measurement, loads: int, expected: schema.Gpu | None = None
+    found: Measurement,
+    plain: Measurement,
+    loads: int,
+    expected: schema.Gpu | None = None,
+    drafting: Judgement | None = None,
 ) -> Judgement:
     """The load is faster than it was just now without speculation.
 
@@ -63,28 +64,14 @@ def measured(
         plain: The same load without speculation.
         loads: How many loads share the chance of error.
         expected: Of the GPUs, which are looked at in the plain process too.
+        drafting: Why the second one may have drafted too; None where it is proven that it did not.
     """
     mine, other = found.values(TOTAL), plain.values(TOTAL)
     if not mine or not other:
         which = plain.label if mine else "with speculation"
         return finish(unproven(f"no repeat of {found.load.name!r} {which} has a total rate"), found)
-    if plain.accept_lengths:
-        why = "without its flags of speculation the engine still tells verify steps, so it is nothing to compare with"
-        return finish(
-            unproven(
-                why, remedy="look for switches in the environment of the process and in its --config file"
-            ),
-            found,
-        )
-    if not found.accept_lengths and not _counted(plain):
-        return finish(
-            unproven(
-                "the engine counts no verify steps, with its flags of speculation or without, so that whether it drafts "
-                f"without them is not known: {plain.deaf_counters}",
-                remedy=COUNT,
-            ),
-            found,
-        )
+    if drafting is not None:
+        return finish(drafting, found)
     fast, slow = (interval(each, share(loads)) for each in (mine, other))
     standing, gain = _standing(fast, slow), fast.mean / slow.mean
     rates = f"{number(fast.mean, TOTAL.unit)} with it{_bounds(fast)}, {number(slow.mean, TOTAL.unit)} without{_bounds(slow)}"
@@ -127,27 +114,6 @@ def apart(found: Measurement, loads: int) -> Callable[[Sequence[Repeat]], bool]:
         return _standing(fast, slow) is not Standing.OPEN
 
     return told
-
-
-def unready(changed: Changed) -> Judgement | None:
-    """Why there is nothing to compare with; None where there is."""
-    if not changed.restart.ready:
-        return unproven(
-            f"the unit does not get ready without speculation: {changed.restart.settled.why}",
-            remedy="see its journal; or record plain_output_tokens_per_s_total from a host where it does",
-        )
-    wrong = [each for each in changed.proofs if each.outcome is Outcome.FAIL]
-    if wrong:
-        return unproven(
-            f"the flags of speculation are still in force, so that there is nothing to compare with: {wrong[0].summary}",
-            remedy=wrong[0].remedy,
-        )
-    return None
-
-
-def _counted(found: Measurement) -> bool:
-    """Whether the engine counts its steps at all: of a process that does not draft they stand still."""
-    return all(isinstance(each, Value) for each in found.counters)
 
 
 def share(loads: int) -> float:

@@ -1,17 +1,13 @@
-"""One budget of the profile after the other, or none at all: what stands in the way of judging it.
+"""One budget of the profile after the other: what stands in the way of judging it.
 
 Law: pure; what is allowed and what came of a change in, judgements out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pytest_dflash.findings import Judgement, Outcome, failed, not_applicable, unproven
 from pytest_dflash.levels import MEANING, Allowed
-from pytest_dflash.lifecycle.changing import PLAIN, Changed
-from pytest_dflash.rules.judge import COUNT
-from pytest_dflash.witness.chain import ASKED
+from pytest_dflash.lifecycle.changing import Changed
 
 
 def nothing() -> Judgement:
@@ -28,16 +24,14 @@ def untold(allowed: Allowed, changing: str = "reconfigure") -> Judgement | None:
 
 
 def never_ready(cell: str, changed: Changed) -> Judgement | None:
-    """The engine does not start with a cell's flags, or without speculation; None where it does."""
+    """The engine does not start with a cell's flags, although the profile wants to serve with them; None where it does."""
     if changed.restart.ready:
         return None
-    how = "without speculation" if cell == PLAIN else f"with budget {cell}"
-    instead = "" if cell == PLAIN else "leave this budget out, or "
     return failed(
-        f"the engine does not get ready {how}: {changed.restart.settled.why}",
+        f"the engine does not get ready with budget {cell}: {changed.restart.settled.why}",
         expected=cell,
         observed=str(changed.restart.settled.phase),
-        remedy=f"{instead}see the journal for what the engine says of it",
+        remedy="leave this budget out, or see the journal for what the engine says of it",
     )
 
 
@@ -72,38 +66,3 @@ def alone(cell: str) -> Judgement:
 def first(cell: str) -> Judgement:
     """The others are compared with it."""
     return not_applicable(f"budget {cell} is the first one: the others are compared with it")
-
-
-def no_speculation(*, known: bool) -> Judgement:
-    """There is nothing to take out for a reference."""
-    return not_applicable(
-        "the process was started without any flag of speculation"
-        if known
-        else "which flags make this engine speculate is not known"
-    )
-
-
-def no_reference(flags: Sequence[str], proofs: Sequence[Judgement]) -> Judgement | None:
-    """Why a process that tells no verify steps may draft all the same; None where its own engine says it does not.
-
-    Of the unit file, the loaded unit and the command line nothing follows here: a variable may switch drafting on.
-    """
-    heard = [
-        each for proof in proofs if proof.outcome is Outcome.PASS
-        for each in proof.evidence if each.source not in ASKED and each.reading != "silent"
-    ]  # fmt: skip
-    if heard and not any(proof.outcome is Outcome.FAIL for proof in proofs):
-        return None
-    return unproven(
-        f"whether the engine drafts without {', '.join(flags)} was not told: it counts no verify steps with them "
-        "either, so it is no proven reference",
-        remedy=COUNT,
-    )
-
-
-def still_speculates(flags: Sequence[str]) -> Judgement:
-    """The reference is none."""
-    return unproven(
-        f"without {', '.join(flags)} the engine still tells verify steps, so it is no reference",
-        remedy="look for switches in the environment of the process (SGLANG_…) and in its --config file",
-    )

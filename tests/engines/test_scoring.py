@@ -16,7 +16,7 @@ from pytest_dflash.engines.scoring import Bounds, Drafting, Order, Scored, Scori
 from pytest_dflash.engines.sglang.scoring import SGLangScoring
 from pytest_dflash.engines.text_scoring import TextScoring
 from pytest_dflash.engines.vllm.scoring import VLLMScoring
-from pytest_dflash.facts.reading import Silent, Value
+from pytest_dflash.facts.reading import Absent, Silent, Value
 
 CASES = Path(__file__).parent / "cases" / "scoring"
 SGLANG, VLLM, TEXT = SGLangScoring(), VLLMScoring(), TextScoring()
@@ -142,9 +142,34 @@ def test_the_counters_of_sglang_are_generated_tokens_and_verify_calls() -> None:
         'sglang:spec_accept_length{model_name="tiny"} 4.0\n'
     )
     assert SGLANG.counters(text) == Value(Drafting(120.0, 30.0), "GET /metrics")
-    silent = SGLANG.counters("# nothing here\n")
-    assert isinstance(silent, Silent)
-    assert silent.why == "sglang:spec_verify_calls_total is not among the counters"
+
+
+@pytest.mark.parametrize(
+    "scoring, engine, family",
+    [
+        (SGLANG, "sglang", "spec_verify_calls"),
+        (VLLM, "vllm", "spec_decode_num_drafts"),
+        (LlamaCppScoring(), "llamacpp", "spec_decode_num_drafts"),
+    ],
+)
+def test_counters_are_absent_only_from_a_page_of_this_engine(
+    scoring: Scoring, engine: str, family: str
+) -> None:
+    page = f"{engine}:requests_total 3.0\n{engine}:generation_tokens_total 120.0\n"
+    assert scoring.counters(page) == Absent(f"{engine}:{family} in GET /metrics")
+    for other in ("", "<html>sign in</html>", "other:requests_total 3.0\n"):
+        assert scoring.counters(other) == Silent(
+            f"{engine}:{family} is not among the counters", "GET /metrics"
+        )
+
+
+def test_a_page_that_tells_only_some_of_the_counters_was_not_heard() -> None:
+    assert SGLANG.counters("sglang:spec_verify_calls_total 3.0\n") == Silent(
+        "sglang:generation_tokens is not among the counters", "GET /metrics"
+    )
+    assert VLLM.counters("vllm:spec_decode_num_drafts_total 3.0\n") == Silent(
+        "vllm:spec_decode_num_draft_tokens is not among the counters", "GET /metrics"
+    )
 
 
 def test_edges_come_from_the_settings_that_the_engine_tells() -> None:

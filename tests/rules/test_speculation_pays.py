@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
-from pytest_dflash.facts.reading import Silent, Value
-from pytest_dflash.findings import Outcome, failed, passed
-from pytest_dflash.lifecycle.changing import Changed
+from pytest_dflash.facts.reading import Value
+from pytest_dflash.findings import Outcome, unproven
 from pytest_dflash.load.measurement import Measurement
 from pytest_dflash.load.phase import Stop
 from pytest_dflash.load.sampling import Beside, Sight
@@ -45,10 +43,12 @@ def test_rates_whose_bounds_overlap_prove_nothing() -> None:
     assert found.summary.startswith("whether speculation pays is not decided: 1.01 times plain decoding")
 
 
-def test_an_engine_that_drafts_all_the_same_is_nothing_to_compare_with() -> None:
-    found = speculation_pays.measured(measured(load()), measured(load(), tpot_s=0.05), 1)
+def test_an_engine_that_may_draft_all_the_same_is_nothing_to_compare_with() -> None:
+    drafting = unproven("without its flags of speculation the engine still tells verify steps")
+    found = speculation_pays.measured(measured(load()), plain(0.05), 1, drafting=drafting)
     assert found.outcome is Outcome.UNPROVEN
-    assert "still tells verify steps" in found.summary
+    assert found.summary == drafting.summary
+    assert found.param == "chat"
 
 
 @pytest.mark.parametrize(
@@ -90,33 +90,6 @@ def test_the_plain_load_is_over_as_soon_as_both_lie_apart() -> None:
     assert enough(slow)
     assert not enough(plain(0.0202).result.repeats)
     assert not speculation_pays.apart(measured(load(), [[request(0, chunks=2, output_tokens=None)]]), 1)(())
-
-
-def test_an_engine_that_never_counts_steps_may_draft_whatever_its_flags() -> None:
-    deaf = (Silent("GET /metrics answered 404"),)
-    mine, other = replace(measured(load()), counters=deaf), replace(plain(0.05), counters=deaf)
-    found = speculation_pays.measured(mine, other, 1)
-    assert found.outcome is Outcome.UNPROVEN
-    assert found.summary == (
-        "the engine counts no verify steps, with its flags of speculation or without, so that whether it drafts "
-        "without them is not known: GET /metrics answered 404"
-    )
-    fell_silent = speculation_pays.measured(
-        measured(load()), other, 1
-    )  # as vLLM: no drafts, no counters of drafts
-    assert fell_silent.outcome is Outcome.PASS
-
-
-def test_flags_that_stay_in_force_leave_nothing_to_compare_with() -> None:
-    ready = SimpleNamespace(ready=True)
-    proofs = (passed("a is absent"), failed("b is 4, expected nothing", remedy="look at the environment"))
-    told = speculation_pays.unready(Changed(ready, proofs))  # type: ignore[arg-type]  # stands in
-    assert told is not None
-    assert told.outcome is Outcome.UNPROVEN
-    assert told.summary == (
-        "the flags of speculation are still in force, so that there is nothing to compare with: b is 4, expected nothing"
-    )
-    assert speculation_pays.unready(Changed(ready, proofs[:1])) is None  # type: ignore[arg-type]  # stands in
 
 
 def test_a_plain_run_with_requests_that_failed_proves_no_gain() -> None:

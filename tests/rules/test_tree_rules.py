@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from pytest_dflash.endpoint.trial import SCHEMA
 from pytest_dflash.engines.scoring import Scored, Spoken
-from pytest_dflash.findings import Evidence, Judgement, Outcome, failed, passed, unproven
+from pytest_dflash.findings import Judgement, Outcome, passed, unproven
 from pytest_dflash.levels import Allowed
-from pytest_dflash.lifecycle.changing import PLAIN, Changed
+from pytest_dflash.lifecycle.changing import Changed
 from pytest_dflash.lifecycle.restart import Restart
 from pytest_dflash.oracle.acceptance import Drafted
 from pytest_dflash.oracle.answers import Grounds, Part, Said
@@ -354,13 +354,15 @@ def restarted(*proofs: Judgement) -> Changed:
     return Changed(cast("Restart", SimpleNamespace(ready=True)), proofs)
 
 
-def test_a_start_that_fails_without_speculation_is_not_told_as_one_of_a_budget() -> None:
+def test_a_budget_with_which_the_engine_does_not_start_fails() -> None:
     settled = SimpleNamespace(why="it ended (exited 2)", phase="failed")
-    gone = Changed(cast("Restart", SimpleNamespace(ready=False, settled=settled)))
-    found = tree_budget.never_ready(PLAIN, gone)
+    found = tree_budget.never_ready(
+        "7", Changed(cast("Restart", SimpleNamespace(ready=False, settled=settled)))
+    )
     assert found is not None
-    assert found.summary == "the engine does not get ready without speculation: it ended (exited 2)"
-    assert found.remedy == "see the journal for what the engine says of it"
+    assert found.outcome is Outcome.FAIL
+    assert found.summary == "the engine does not get ready with budget 7: it ended (exited 2)"
+    assert found.remedy == "leave this budget out, or see the journal for what the engine says of it"
 
 
 def test_a_budget_that_is_not_proven_is_not_judged() -> None:
@@ -382,16 +384,3 @@ def test_the_only_budget_without_a_reference_is_compared_with_nothing() -> None:
     assert tree_budget.alone("7").summary == (
         "budget 7 is the only one and was not compared with the unit without speculation"
     )
-
-
-def test_a_reference_needs_the_engines_own_word_that_it_does_not_draft() -> None:
-    asked = Evidence(source="process_argv", reading="absent")
-    told = Evidence(source="server_info", reading="absent")
-    assert tree_budget.no_reference(["spec-type"], [passed("gone", evidence=(asked, told))]) is None
-    for proofs in ([], [passed("gone", evidence=(asked,))], [failed("still there", evidence=(told,))]):
-        found = tree_budget.no_reference(["spec-type"], proofs)
-        assert found is not None
-        assert found.summary == (
-            "whether the engine drafts without spec-type was not told: it counts no verify steps with them either, so "
-            "it is no proven reference"
-        )

@@ -9,7 +9,7 @@ import json
 import math
 
 from pytest_dflash.engines.dialect import Load
-from pytest_dflash.engines.metrics import METRICS, by_position, samples, total
+from pytest_dflash.engines.metrics import METRICS, by_position, missing, samples, total
 from pytest_dflash.engines.scoring import Drafting
 from pytest_dflash.engines.shapes import listed, table
 from pytest_dflash.facts.reading import Reading, Silent, Value
@@ -20,9 +20,10 @@ SLOTS = "/slots"
 def drafting(text: str) -> Reading[Drafting]:
     """Drafts and accepted tokens since the start; a step generates what it accepted and the bonus token."""
     told = samples(text, "llamacpp")
-    steps, accepted = (told.get(f"spec_decode_num_{each}") for each in ("drafts", "accepted_tokens"))
-    if not steps or not accepted:
-        return Silent("llamacpp:spec_decode_num_drafts_total is not among the counters (--metrics)", METRICS)
+    names = ("spec_decode_num_drafts", "spec_decode_num_accepted_tokens")
+    if gone := missing(told, "llamacpp", names):
+        return gone
+    steps, accepted = (told[name] for name in names)
     at = by_position(told.get("spec_decode_num_accepted_tokens_per_pos", ()))
     return Value(Drafting(total(steps) + total(accepted), total(steps), at), METRICS)
 

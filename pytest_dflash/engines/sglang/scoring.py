@@ -12,7 +12,7 @@ from typing import Any
 from packaging.version import Version
 
 from pytest_dflash.engines import shared_routes
-from pytest_dflash.engines.metrics import METRICS, samples, total
+from pytest_dflash.engines.metrics import METRICS, missing, samples, total
 from pytest_dflash.engines.scoring import TOP, Ask, Bounds, Drafting, Order, Scored, Spoken
 from pytest_dflash.engines.sglang import flags
 from pytest_dflash.engines.shapes import count, counts, listed, number, table
@@ -140,8 +140,10 @@ class SGLangScoring:
     def counters(self, text: str) -> Reading[Drafting]:
         """Generated tokens and verify calls (from 0.5.14 on)."""
         told = samples(text, "sglang")
-        if "spec_verify_calls" not in told or "generation_tokens" not in told:
-            return Silent("sglang:spec_verify_calls_total is not among the counters", f"GET {METRICS}")
+        if gone := missing(told, "sglang", ["spec_verify_calls"]):
+            return gone
+        if "generation_tokens" not in told:
+            return Silent("sglang:generation_tokens is not among the counters", f"GET {METRICS}")
         tokens, steps = total(told["generation_tokens"]), total(told["spec_verify_calls"])
         return Value(Drafting(tokens, steps), f"GET {METRICS}")
 

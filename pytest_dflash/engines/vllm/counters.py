@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_dflash.engines.dialect import Load
-from pytest_dflash.engines.metrics import METRICS, by_position, samples, total
+from pytest_dflash.engines.metrics import METRICS, by_position, missing, samples, total
 from pytest_dflash.facts.reading import Reading, Silent, Value
 
 
@@ -54,11 +54,11 @@ class Drafts:
 
 
 def drafts(text: str) -> Reading[Drafts]:
-    """The counters of speculative decoding; Silent where the server has none (it does not speculate, or is older)."""
+    """The counters of speculative decoding; Absent where a page of this engine has none: it does not speculate, or is older."""
     told = samples(text, "vllm")
     names = ("spec_decode_num_drafts", "spec_decode_num_draft_tokens", "spec_decode_num_accepted_tokens")
-    if missing := [name for name in names if name not in told]:
-        return Silent(f"vllm:{missing[0]} is not among the counters", METRICS)
+    if gone := missing(told, "vllm", names):
+        return gone
     steps, drafted, accepted = (total(told[name]) for name in names)
     positions = by_position(told.get("spec_decode_num_accepted_tokens_per_pos", ()))
     return Value(Drafts(steps, drafted, accepted, positions), METRICS)

@@ -13,7 +13,7 @@ from pytest_dflash.engines.scoring import TOP, Ask, Bounds, Drafting, Order, Sco
 from pytest_dflash.engines.shapes import count, listed, number, table
 from pytest_dflash.engines.shared_routes import COMPLETIONS
 from pytest_dflash.engines.vllm import counters
-from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
+from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Json
 
 NEUTRAL: Mapping[str, Json] = {
@@ -97,7 +97,7 @@ class VLLMScoring:
         """Drafts and accepted tokens; a step generates what it accepted and the bonus token."""
         found = counters.drafts(text)
         if not isinstance(found, Value):
-            return found if isinstance(found, Silent) else Absent(found.where)
+            return found
         drafts = found.value
         return Value(Drafting(drafts.steps + drafts.accepted, drafts.steps, drafts.per_position), found.where)
 
