@@ -16,6 +16,7 @@ from typing import Any
 
 from pytest_dflash.findings import AREAS
 from pytest_dflash.levels import MEANING
+from pytest_dflash.own_command import shipped
 from pytest_dflash.rehearsal.faults import FAULTS, Fault
 
 
@@ -38,18 +39,12 @@ class Entry:
     faults: tuple[Fault, ...]
 
 
-def suites() -> Path:
-    """Where the suites are: in the package once installed, beside it in a source tree."""
-    inside = Path(__file__).parent / "suites"
-    return inside if inside.is_dir() else Path(__file__).parent.parent / "suites"
-
-
 @cache
 def entries() -> Mapping[str, Entry]:
     """All checks, in the order of their areas."""
     told = tomllib.loads((resources.files("pytest_dflash") / "checks.toml").read_text("utf-8"))
     found = {
-        entry.name: entry for path in sorted(suites().glob("test_*.py")) for entry in _declared(path, told)
+        entry.name: entry for path in sorted(shipped().glob("test_*.py")) for entry in _declared(path, told)
     }
     areas = list(AREAS)
     return dict(sorted(found.items(), key=lambda each: areas.index(each[0].partition(".")[0])))
@@ -77,8 +72,8 @@ def _declared(path: Path, told: Mapping[str, Any]) -> Iterator[Entry]:
                 )
 
 
-def explained(entry: Entry) -> str:
-    """What a person should know of a check, on one screen."""
+def explained(entry: Entry, begin: str, suites: str) -> str:
+    """What a person should know of a check, on one screen; `begin` and `suites` of the command to type, for a shell."""
     area = entry.name.partition(".")[0]
     lines = [
         f"{entry.name}: {entry.sentence}",
@@ -96,5 +91,5 @@ def explained(entry: Entry) -> str:
     if (area, entry.level) == ("tree", "reconfigure"):  # each budget is asked sustained requests
         needs = " --dflash-allow=load,reconfigure"
     staged = f" --dflash-fault={entry.faults[0].name}" if entry.faults else ""
-    lines += ["", f"next: pytest --host=rehearsal suites/ -k {entry.name}{needs}{staged}"]
+    lines += ["", f"next: {begin} --host=rehearsal {suites} -k {entry.name}{needs}{staged}"]
     return "\n".join(lines)

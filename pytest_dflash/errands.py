@@ -44,24 +44,25 @@ def run(config: pytest.Config) -> int:
         sys.stdout.write(SUDOERS)
         return 0
     if option.dflash_explain:
-        return explain(option.dflash_explain)
+        return explain(config)
     from pytest_dflash import recording, triage  # noqa: PLC0415 - they reach a host
 
     return triage.run(config) if option.dflash_triage else recording.write(config)
 
 
-def explain(name: str) -> int:
-    """Prints what a check is about; for an area, or `list`, one line for each check of it.
+def explain(config: pytest.Config) -> int:
+    """Prints what the named check is about; for an area, or `list`, one line for each check of it.
 
     Raises:
         pytest.UsageError: No such check; the message names close ones.
     """
-    from pytest_dflash import catalogue  # noqa: PLC0415 - reads the suites
+    from pytest_dflash import catalogue, own_command  # noqa: PLC0415 - reads the suites
 
     known = catalogue.entries()
-    name = name.partition("[")[0]
+    name: str = config.option.dflash_explain.partition("[")[0]
     if name in known:
-        sys.stdout.write(catalogue.explained(known[name]) + "\n")
+        told = catalogue.explained(known[name], own_command.begin(config), own_command.suites(config))
+        sys.stdout.write(told + "\n")
         return 0
     chosen = [entry for entry in known.values() if name in ("list", entry.name.partition(".")[0])]
     if not chosen:

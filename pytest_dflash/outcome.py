@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dflash import __version__, verdict, waivers
+from pytest_dflash import __version__, own_command, verdict, waivers
 from pytest_dflash.findings import Finding
 from pytest_dflash.levels import Allowed
 from pytest_dflash.redaction import without_secrets
@@ -140,10 +140,11 @@ class RunOutcome(Narrowing):
         asked = session.shouldstop or session.shouldfail or self.stopped is not None
         cut_short = exitstatus not in BY_ITSELF or asked or self.uncollected
         findings = [document.to_json(finding) for finding in self.findings]
+        begin, given = own_command.begin(self.config), map(str, self.config.invocation_params.args)
         judged = {
             "allow": list(self.allowed.words),
             "verdict": str(self.verdict),
-            "command": self._redact(f"pytest {shlex.join(map(str, self.config.invocation_params.args))}"),
+            "command": self._redact(f"{begin} {shlex.join(given)}"),
         }
         return {
             "schema": document.SCHEMA,

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pytest
 
-from pytest_dflash import activation, levels
+from pytest_dflash import activation, levels, own_command
 from pytest_dflash.engines.registry import dialects, recognise
 from pytest_dflash.errors import EndpointError, HostError, NotServing, UsageError
 from pytest_dflash.facts.collector import Collector
@@ -46,10 +46,11 @@ def write(config: pytest.Config) -> int:
         raise pytest.UsageError(
             f"--dflash-write-profile: {error}" + (f". {remedy}" if remedy else "")
         ) from None
+    again = [own_command.begin(config), *connecting(config), f"--dflash-profile={shlex.quote(str(path))}"]
     told = "".join(f"{visible(name)}: {visible(doubt)}\n" for name, doubt in doubts.items())
     sys.stdout.write(
         f"wrote {path}: read it, mend it, then set reviewed = true\n{told}"
-        f"next: {Path(sys.argv[0]).name} {' '.join(connecting(config))} --dflash-profile={shlex.quote(str(path))} suites/\n"
+        f"next: {' '.join(again)} {own_command.suites(config)}\n"
     )
     return 0
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_dflash import activation, recording
+from pytest_dflash import activation, own_command, recording
 from pytest_dflash.engines.registry import recognise
 from pytest_dflash.errors import HostError, ProfileError, UsageError
 from pytest_dflash.facts.collector import Collector
@@ -228,19 +228,19 @@ def _suspicion(number: int, each: Suspicion, *, apart: bool) -> Iterator[str]:
 
 def next_command(config: pytest.Config, unit: str, found: Sequence[Suspicion]) -> str:
     """What to type next: a look at the likeliest cause, or the way to a whole judgement."""
-    here = " ".join(recording.connecting(config))
+    here = " ".join([own_command.begin(config), *recording.connecting(config)])
     if found:
         targets = [each for each in activation.named_hosts(config) if each.scheme == "ssh"]
         look = found[0].look
         return shlex.join([*login(config), targets[0].name, look]) if len(targets) == 1 else look
     if unit == NOBODY:
-        return f"pytest {here} --dflash-triage --dflash-expect service.unit=NAME.service"
+        return f"{here} --dflash-triage --dflash-expect service.unit=NAME.service"
     if config.getini("dflash_profile") or is_for(config.rootpath / "dflash.toml", unit):
-        return f"pytest {here} suites/"
+        return f"{here} {own_command.suites(config)}"
     path = profile_name(activation.named_hosts(config)[0].name)
     if is_for(config.invocation_params.dir / path, unit):
-        return f"pytest {here} --dflash-profile={path} suites/"
-    return f"pytest {here} --dflash-write-profile={path} --dflash-expect service.unit={shlex.quote(unit)}"
+        return f"{here} --dflash-profile={path} {own_command.suites(config)}"
+    return f"{here} --dflash-write-profile={path} --dflash-expect service.unit={shlex.quote(unit)}"
 
 
 def login(config: pytest.Config) -> list[str]:

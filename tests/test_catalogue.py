@@ -31,17 +31,19 @@ def test_checks_stand_in_the_order_of_their_areas() -> None:
 
 
 def test_an_entry_fits_one_screen_and_ends_with_what_to_type() -> None:
-    text = catalogue.explained(ENTRIES["window.reaches_draft_runner"])
+    text = catalogue.explained(ENTRIES["window.reaches_draft_runner"], ".venv/bin/pytest", "suites/")
     lines = text.splitlines()
     assert lines[0] == "window.reaches_draft_runner: window reaches the draft runner"
     assert "level   read (commands that change nothing, and passive routes only)" in lines
     assert any(line.startswith("why     The target may be told a draft window") for line in lines)
     assert any("--dflash-fault=window-dropped" in line for line in lines)
-    assert lines[-1].startswith("next: pytest --host=rehearsal suites/ -k window.reaches_draft_runner")
+    assert lines[-1].startswith(
+        "next: .venv/bin/pytest --host=rehearsal suites/ -k window.reaches_draft_runner"
+    )
     assert len(lines) < 25
 
 
 def test_a_check_that_changes_the_host_is_run_with_its_level() -> None:
-    text = catalogue.explained(ENTRIES["lifecycle.budget_in_force"])
+    text = catalogue.explained(ENTRIES["lifecycle.budget_in_force"], "pytest", "suites/")
     assert "once    for each budget of the profile" in text
     assert "--dflash-allow=reconfigure" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from pytest_dflash.facts.procfs import Process
 from pytest_dflash.facts.reading import Absent, Silent, Value
 from pytest_dflash.facts.sockets import Owner
+from pytest_dflash.own_command import shipped
 from pytest_dflash.recording import candidates, engine_of, unit_of, wanted_unit
 
 SGLANG = ("/opt/venv/bin/python", "-m", "sglang.launch_server", "--port", "30000")
@@ -62,7 +64,8 @@ def test_the_next_command_keeps_what_leads_to_the_host(pytester: pytest.Pytester
     )
     assert ran.ret == 0
     (line,) = [line for line in ran.outlines if line.startswith("next: ")]
-    assert shlex.split(line)[2:4] == ["--host=rehearsal", f"--dflash-profile={pytester.path / path}"]
+    words = ["--host=rehearsal", f"--dflash-profile={pytester.path / path}", f"{shipped()}/"]
+    assert shlex.split(line) == ["next:", sys.executable, "-mpytest", *words]
     assert "reviewed = false" in (pytester.path / path).read_text()
     again = pytester.runpytest_subprocess("--host=rehearsal", f"--dflash-write-profile={path}")
     assert again.ret == 4

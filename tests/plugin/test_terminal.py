@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+
 import pytest
 
 from tests.plugin.conftest import Project
@@ -67,3 +70,19 @@ def test_a_log_has_a_word_for_each_outcome(red: Project) -> None:
 
 def test_quiet_says_neither_header_nor_environment(red: Project) -> None:
     assert "dflash hosts:" not in red.run("-q").out
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "with workers"])
+def test_the_command_to_run_on_begins_as_this_one_did(project: Project, workers: Sequence[str]) -> None:
+    project.checks(
+        project.finding("pass") + project.finding("pass", name="tree.budget", function="test_held_back")
+    )
+    text = (project.path / "test_checks.py").read_text()
+    (project.path / "test_checks.py").write_text(text.replace('"tree.budget"', '"tree.budget", level="load"'))
+    run = project.run("--dflash-allow=probe", *workers, apart=True)
+    begin = f"{sys.executable} -mpytest "
+    (last,) = [line for line in run.out.splitlines() if line.startswith("next: ")]
+    assert last.startswith(f"next: {begin}"), run.out
+    assert "--dflash-allow" not in last
+    assert run.document["run"]["command"].startswith(begin)
+    assert begin in (run.folder / "report.html").read_text()

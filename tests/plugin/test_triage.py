@@ -12,7 +12,14 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     "fault, code, words",
     [
-        (None, 0, ["nothing is wrong that can be seen without a profile", "next: pytest --host=rehearsal"]),
+        (
+            None,
+            0,
+            [
+                "nothing is wrong that can be seen without a profile",
+                "-m pytest --host=rehearsal --dflash-write-profile",
+            ],
+        ),
         (
             "window-dropped",
             1,
