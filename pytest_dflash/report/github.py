@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_dflash.report import scope, table, terminal
-from pytest_dflash.report.page.cards import cards
+from pytest_dflash.report.cards import cards
 
 MOST = 10
 """GitHub shows ten errors of a step and drops the rest."""

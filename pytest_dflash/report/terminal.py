@@ -12,8 +12,8 @@ from typing import Any
 
 from pytest_dflash.findings import Outcome
 from pytest_dflash.report import scope
+from pytest_dflash.report.cards import Card, cards
 from pytest_dflash.report.document import Findings
-from pytest_dflash.report.page.cards import Card, cards
 from pytest_dflash.report.table import ended, visible
 from pytest_dflash.verdict import Verdict
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from pytest_dflash.findings import Evidence
 from pytest_dflash.report import table
+from pytest_dflash.report.cards import title
 from pytest_dflash.report.document import Findings
-from pytest_dflash.report.page.cards import title
 
 WITNESSES = (
     "unit_file",

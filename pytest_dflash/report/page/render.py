@@ -15,8 +15,8 @@ from typing import Any
 import jinja2
 
 from pytest_dflash.findings import Outcome
-from pytest_dflash.report import scope, table, terminal
-from pytest_dflash.report.page import cards, matrix, pictures, untested
+from pytest_dflash.report import cards, scope, table, terminal
+from pytest_dflash.report.page import matrix, pictures, untested
 
 NODE_ID = ('<td class="col-testId">', "</td>")
 """What pytest-html puts around a node id, which it does not escape."""

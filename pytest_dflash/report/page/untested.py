@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_dflash.report import table
+from pytest_dflash.report.cards import title
 from pytest_dflash.report.document import Findings
-from pytest_dflash.report.page.cards import title
 
 UNTESTED = ("not_run", "blocked", "not_applicable")
 BY_HAND = (
