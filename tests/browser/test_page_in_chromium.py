@@ -14,7 +14,7 @@ import pytest
 from pytest_dflash.findings import Outcome
 from pytest_dflash.report.page import render
 from tests.plugin.conftest import Project, project  # noqa: F401 - the fixture
-from tests.report.test_page import HOSTILE, document, evidence, finding
+from tests.report.documents import HOSTILE, document, evidence, finding
 from tests.report.test_pictures import rate
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")

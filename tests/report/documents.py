@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+HOSTILE = "<script>alert(1)</script>\x1b[2J\u202e"
+
 
 def finding(check: str, outcome: str = "pass", **rest: Any) -> dict[str, Any]:
     """A finding of findings.json."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from pytest_dflash.report import ctrf, github, openmetrics
-from tests.report.test_page import HOSTILE, document, finding
+from tests.report.documents import HOSTILE, document, finding
 
 SCHEMA = json.loads((Path(__file__).parent / "ctrf" / "ctrf-schema-0.0.json").read_text())
 """As npm's `ctrf` 0.3.0 ships it, the reference implementation of the format; its licence lies beside it."""

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_dflash.report.page import matrix, render, untested
-from tests.report.documents import document, evidence, finding
-
-HOSTILE = "<script>alert(1)</script>\x1b[2J\u202e"
+from tests.report.documents import HOSTILE, document, evidence, finding
 
 
 def test_the_matrix_follows_the_witnesses_and_marks_the_loss() -> None:
