@@ -10,7 +10,7 @@ from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.findings import Judgement
 from pytest_dflash.host_run import HostRun
 from pytest_dflash.profile.schema import Profile
-from pytest_dflash.rules import exposure, open_routes
+from pytest_dflash.rules import exposure, kept_keys, open_routes
 from pytest_dflash.witness.chain import Chain
 
 
@@ -34,4 +34,4 @@ def test_no_route_serves_without_the_key(service: Service, profile: Profile, hos
 
 @check("exposure.key_hidden")
 def test_no_key_can_be_read_by_others(chain: Chain, facts: Facts) -> Judgement:
-    return exposure.key_hidden(chain, facts.serving)
+    return kept_keys.key_hidden(chain, facts.serving)

@@ -66,12 +66,30 @@ class LoadedCommand:
 
 
 @dataclass(frozen=True, slots=True)
+class Access:
+    """Whose a file is, its mode, and those of the folders above it, the root left out; links are followed."""
+
+    owner: str
+    mode: int
+    folders: tuple[int, ...] = ()
+
+    @property
+    def for_all(self) -> bool:
+        """Whether every user of the host can read it."""
+        return bool(self.mode & 0o004) and all(folder & 0o001 for folder in self.folders)
+
+    def __str__(self) -> str:
+        return f"mode {self.mode:04o}, of {self.owner}"
+
+
+@dataclass(frozen=True, slots=True)
 class DiskFile:
     """One file on the host's disk: unit file, drop-in or environment file."""
 
     path: str
     text: str
     mtime: float | None = None
+    access: Access | None = None
 
 
 @dataclass(frozen=True, slots=True)

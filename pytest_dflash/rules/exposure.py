@@ -1,22 +1,18 @@
-"""Who can reach the port, and where keys can be read.
+"""Who can reach the port, and whether a key is asked for.
 
-Law: pure. No secret is known here: what was one reads `****` by the time a rule sees it, and that is the
-proof that it stood there.
+Law: pure. Where keys can be read is told by `kept_keys`.
 """
 
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pytest_dflash.facts.procfs import Process
 from pytest_dflash.facts.reading import Absent, Reading, Silent, Value
 from pytest_dflash.facts.sockets import Listener
-from pytest_dflash.facts.systemd import LoadedCommand, UnitFiles
-from pytest_dflash.findings import Evidence, Judgement, failed, not_applicable, passed, unproven
-from pytest_dflash.redaction import MASK, MIN_LENGTH, carries_secret
-from pytest_dflash.rules.judge import HEAR, Expectation, compare, evidence
-from pytest_dflash.witness.chain import Chain
+from pytest_dflash.findings import Evidence, Judgement, not_applicable, unproven
+from pytest_dflash.rules.judge import HEAR, Expectation, compare
 
 EVERYWHERE = frozenset({"0.0.0.0", "::", "*"})  # noqa: S104 - what is looked for, not what is bound
 
@@ -129,160 +125,4 @@ def key_required(status: Reading[int], expected: bool | None) -> Judgement:  # n
             if expected
             else "set exposure.key_required = true and endpoint.api_key_env in the profile",
         ),
-    )
-
-
-def key_hidden(chain: Chain, process: Reading[Process]) -> Judgement:
-    """No key can be read in command line, unit file, manager, log, or the engine's answer.
-
-    Command line, unit file and log must be heard: who reads a log that is closed to this run is not known. The
-    engine's answer is looked at where it speaks, as what it does not tell us it tells nobody; the summary names it.
-    """
-    places = (
-        Place(
-            "process_argv",
-            "the command line",
-            "which every user of the host can read",
-            on_command_line(process),
-        ),
-        Place(
-            "unit_file",
-            "the unit file",
-            "which every user of the host can read",
-            in_files(chain.sources.unit_files),
-        ),
-        Place(
-            "loaded_unit",
-            "Environment=",
-            "which `systemctl show` tells every user",
-            held(chain.sources.loaded),
-        ),
-        Place(
-            "server_args_log",
-            "the journal",
-            "where the engine prints its arguments",
-            logged(chain, process),
-        ),
-        Place("server_info", "the engine's answer", "GET on a passive route", said(chain, "server_info")),
-    )
-    shown = [
-        Evidence(
-            source=place.witness,
-            reading="value",
-            value=f"{', '.join(place.names.value)} in {place.what}, {place.who}",
-            where=place.names.where or None,
-        )
-        for place in places
-        if isinstance(place.names, Value) and place.names.value
-    ]
-    if shown:
-        more = f" (and {len(shown) - 1} more places)" if shown[1:] else ""
-        return failed(
-            f"a key can be read: {shown[0].value}{more}",
-            expected=[],
-            observed=[each.value for each in shown],
-            evidence=tuple(shown),
-            cause="engines print their arguments unmasked, and argv and unit files are public",
-            remedy="change the key, then pass it by a file or by an EnvironmentFile that only the service may read "
-            "(mode 0600)",
-        )
-    unheard = [place for place in places if isinstance(place.names, Silent)]
-    silent = tuple(evidence(place.witness, place.names) for place in unheard)
-    for place in unheard:
-        if place.witness in NEEDED and isinstance(place.names, Silent):
-            return unproven(
-                f"whether a key can be read could not be told: {place.what}: {place.names.why}",
-                evidence=silent,
-                remedy=HEAR,
-            )
-    read = ", ".join(place.what for place in places if place not in unheard)
-    rest = f"; not looked at: {', '.join(place.what for place in unheard)}" if unheard else ""
-    named = chain.sources.unit_files
-    by_file = isinstance(named, Value) and any(MASK in each.text for each in named.value.environment_files)
-    rest += "; who may read the key's EnvironmentFile= was not looked at" if by_file else ""
-    return passed(f"no key stands in {read}{rest}", expected=[], observed=[], evidence=silent)
-
-
-NEEDED = ("process_argv", "unit_file", "server_args_log")
-"""The places without which nothing can be said."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a key might stand. `who` can read it there; `names` that were found with a key."""
-
-    witness: str
-    what: str
-    who: str
-    names: Reading[list[str]]
-
-
-def on_command_line(process: Reading[Process]) -> Reading[list[str]]:
-    """The arguments that carry a key; a process that is not there shows none."""
-    if not isinstance(process, Value):
-        return process
-    argv, names = process.value.argv, []
-    for at, word in enumerate(argv):
-        if MASK in word:
-            before = argv[at - 1] if at and word.startswith(MASK) else word.partition(MASK)[0]
-            names.append(before.strip(" =:\"'").rpartition(" ")[2] or "an argument")
-        elif at and _short_key(argv[at - 1], word):
-            names.append(argv[at - 1])
-        elif _short_key(*word.partition("=")[::2]):
-            names.append(word.partition("=")[0])
-    return Value(names, f"/proc/{process.value.pid}/cmdline")
-
-
-def _short_key(flag: str, value: str) -> bool:
-    """A key too short to be hidden wherever it recurs is one all the same."""
-    given = 0 < len(value) < MIN_LENGTH and not value.startswith(("-", "/", "$"))
-    return given and flag.startswith("--") and flag.endswith("api-key") and value.lower() != "none"
-
-
-def in_files(files: Reading[UnitFiles]) -> Reading[list[str]]:
-    """The lines of unit file and drop-ins that carry a key, comments too: by their places, without the text."""
-    if not isinstance(files, Value):
-        return files if isinstance(files, Silent) else Value([], files.where)
-    found = [*([files.value.fragment] if files.value.fragment else []), *files.value.drop_ins]
-    return Value(
-        [
-            f"{file.path}:{number}"
-            for file in found
-            for number, line in enumerate(file.text.splitlines(), 1)
-            if MASK in line
-        ],
-        files.where,
-    )
-
-
-def held(loaded: Reading[LoadedCommand]) -> Reading[list[str]]:
-    """The variables of the manager's Environment= that carry a key."""
-    if not isinstance(loaded, Value):
-        return loaded
-    return Value([name for name, value in loaded.value.environment.items() if MASK in value], loaded.where)
-
-
-def logged(chain: Chain, process: Reading[Process]) -> Reading[list[str]]:
-    """The settings that carry a key in the log; one that was heard and tells no settings shows none.
-
-    Nor does that of a process that is not there.
-    """
-    if isinstance(chain.sources.journal, Silent):
-        return chain.sources.journal if isinstance(process, Value) else Value([], chain.sources.journal.where)
-    told = said(chain, "server_args_log")
-    return told if isinstance(told, Value) else Value([], "journal")
-
-
-def said(chain: Chain, witness: str) -> Reading[list[str]]:
-    """The settings that carry a key, as the engine tells them."""
-    reading = chain.heard[witness]
-    if not isinstance(reading, Value):
-        return reading
-    return Value(
-        sorted(
-            name
-            for name, value in reading.value.values.items()
-            if MASK in str(value) and (carries_secret(name) or not isinstance(value, str))
-        ),
-        reading.where,
     )

@@ -13,7 +13,7 @@ import pytest
 from pytest_dflash.facts.journal import JOURNAL
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Silent, Value
-from pytest_dflash.facts.systemd import LOADED_COMMAND, UnitFiles
+from pytest_dflash.facts.systemd import LOADED_COMMAND, Access, UnitFiles
 from pytest_dflash.facts.unit_lookup import UNIT_FILES
 
 SHELL = shutil.which("dash") or "/bin/sh"
@@ -51,7 +51,9 @@ def put(path: Path, text: str = "") -> Path:
     return path
 
 
-def search(tools: Path, tmp_path: Path, unit: str, *, names: str = "", loaded: str = "") -> UnitFiles:
+def search(
+    tools: Path, tmp_path: Path, unit: str, *, names: str = "", loaded: str = "", root: str = "/nowhere"
+) -> UnitFiles:
     """Looks for a unit's files in `etc`, `run` and `usr lib`, in this order of precedence."""
     path = " ".join(str(tmp_path / name) for name in ("etc", "run", "usr lib"))
     body = f"""case $* in
@@ -59,7 +61,7 @@ def search(tools: Path, tmp_path: Path, unit: str, *, names: str = "", loaded: s
     *) printf '%s\\n' 'Names={names or unit}' '{loaded}' ;;
 esac"""
     tool(tools, "systemctl", body)
-    found = ask(UNIT_FILES, tools, UNIT=unit)
+    found = ask(UNIT_FILES, tools, UNIT=unit, R=root)
     assert isinstance(found, Value)
     assert isinstance(found.value, UnitFiles)
     return found.value
@@ -119,6 +121,27 @@ def test_environment_files_of_disk_and_manager_are_read(tools: Path, tmp_path: P
     )
     assert found.missing == (str(gone),)
     assert found.unreadable == ()
+
+
+def test_owner_and_mode_come_with_each_file_and_those_of_the_folders_above_it(
+    tools: Path, tmp_path: Path
+) -> None:
+    closed = put(tmp_path / "closed folder/one.env", "A=1")
+    linked = tmp_path / "two.env"
+    linked.symlink_to(closed)
+    closed.chmod(0o644)
+    tmp_path.chmod(0o711)
+    unit = put(tmp_path / "etc/x.service", f"[Service]\nEnvironmentFile={closed}\nEnvironmentFile={linked}\n")
+    unit.chmod(0o600)
+    closed.parent.chmod(0o750)
+    found = search(tools, tmp_path, "x.service", root=str(tmp_path.parent))
+    assert found.fragment is not None
+    owner = tmp_path.owner()
+    assert found.fragment.access == Access(owner, 0o600, ((tmp_path / "etc").stat().st_mode & 0o7777, 0o711))
+    assert {file.path: file.access for file in found.environment_files} == {
+        str(closed): Access(owner, 0o644, (0o750, 0o711)),
+        str(linked): Access(owner, 0o644, (0o750, 0o711)),
+    }
 
 
 def test_a_percent_sign_in_the_path_of_an_environment_file_is_no_specifier(

@@ -72,13 +72,15 @@ def moved(folder: str) -> Stage:
     return stage
 
 
-def second_environment_file(host: StandInHost) -> None:
-    """Adds an EnvironmentFile that says again what the first one says."""
-    second = host.root / "etc/sglang/more.env"
-    second.write_text("OMP_NUM_THREADS=8\nMORE=yes\n", "utf-8")
-    text = host.unit_file.read_text("utf-8")
-    at = text.index("Environment=")
-    host.unit_file.write_text(f"{text[:at]}EnvironmentFile={second}\n{text[at:]}", "utf-8")
+def environment_file(path: str) -> Stage:
+    """Names a file below the host's root as one more EnvironmentFile, after the first one."""
+
+    def stage(host: StandInHost) -> None:
+        text = host.unit_file.read_text("utf-8")
+        at = text.index("Environment=")
+        host.unit_file.write_text(f"{text[:at]}EnvironmentFile={host.root / path}\n{text[at:]}", "utf-8")
+
+    return stage
 
 
 def model_moved(name: str) -> Stage:

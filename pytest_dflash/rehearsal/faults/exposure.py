@@ -51,4 +51,19 @@ EXPOSURE = (
         says="a key can be read",
         before=stages.replace("[Service]\n", f"[Service]\nEnvironment=HF_TOKEN={KEY}\n"),
     ),
+    Fault(
+        "key-in-open-file",
+        "read",
+        ("exposure.key_hidden",),
+        "the EnvironmentFile that holds the key can be read by every user",
+        layer="exposure",
+        severity="exposure",
+        says="(mode 0644, of ",
+        before=stages.both(
+            stages.in_file("etc/sglang/k26.env", "OMP_NUM_THREADS", f"HF_TOKEN={KEY}\nOMP_NUM_THREADS"),
+            stages.mode("etc", 0o755),
+            stages.mode("etc/sglang", 0o755),
+            stages.mode("etc/sglang/k26.env", 0o644),
+        ),
+    ),
 )

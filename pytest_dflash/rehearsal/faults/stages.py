@@ -219,6 +219,11 @@ def written(path: str, text: str, *, mode: int = 0o644) -> Stage:
     return stage
 
 
+def mode(path: str, bits: int) -> Stage:
+    """Gives a file or a folder below the host's root other rights."""
+    return lambda host: (host.root / path).chmod(bits)
+
+
 def drop_in(text: str, folder: str = "etc/systemd/system", name: str = "override.conf") -> Stage:
     """Writes a drop-in of the unit."""
     return lambda host: written(f"{folder}/{host.unit}.d/{name}", text)(host)

@@ -83,7 +83,10 @@ UNIT = (
     Oddity(
         "several-environment-files",
         "a second EnvironmentFile that says a variable again",
-        before=command.second_environment_file,
+        before=stages.both(
+            stages.written("etc/sglang/more.env", "OMP_NUM_THREADS=8\nMORE=yes\n"),
+            command.environment_file("etc/sglang/more.env"),
+        ),
         places=("environment",),
     ),
     Oddity(
@@ -97,12 +100,25 @@ UNIT = (
     ),
     Oddity(
         "key-in-environment-file",
-        "a key in an EnvironmentFile, where it belongs",
-        before=stages.in_file(
-            "etc/sglang/k26.env",
-            "OMP_NUM_THREADS",
-            "HF_TOKEN=rehearsed-Key-that-opens-nothing-7f3a\nOMP_NUM_THREADS",
+        "a key in an EnvironmentFile that only root may read, where it belongs",
+        before=stages.both(
+            stages.in_file(
+                "etc/sglang/k26.env",
+                "OMP_NUM_THREADS",
+                "HF_TOKEN=rehearsed-Key-that-opens-nothing-7f3a\nOMP_NUM_THREADS",
+            ),
+            stages.mode("etc/sglang/k26.env", 0o600),
         ),
+    ),
+    Oddity(
+        "key-in-closed-folder",
+        "a key in an EnvironmentFile that everybody might read, in a folder that lets nobody pass",
+        before=stages.both(
+            stages.written("etc/keys/more.env", "MORE_TOKEN=rehearsed-Key-that-opens-nothing-7f3b\n"),
+            stages.mode("etc/keys", 0o700),
+            command.environment_file("etc/keys/more.env"),
+        ),
+        places=("environment",),
     ),
     Oddity(
         "environment-in-one-line",
