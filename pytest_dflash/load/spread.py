@@ -85,6 +85,15 @@ def slow_starts(starts: Sequence[Sequence[float]]) -> tuple[int, ...]:
     return tuple(sorted(order[:cut])) if clear else ()
 
 
+def alike_from(starts: Sequence[Sequence[float]]) -> float:
+    """The lowest mean that counts as alike to the fastest start, however surely it differs.
+
+    Args:
+        starts: As of `slow_starts`.
+    """
+    return (1 - UNLIKE) * max(fmean(each) for each in starts)
+
+
 def slower_at_most(starts: Sequence[Sequence[float]]) -> float:
     """By which share of the fastest start the slowest may be slower in truth, noise and all; inf where nothing bounds it.
 

@@ -16,7 +16,7 @@ from pytest_dflash.load.confidence import interval
 from pytest_dflash.load.floors import MEASURES, TOTAL, accept_limits, limit_of
 from pytest_dflash.load.limit import Decision, Limit, Standing
 from pytest_dflash.load.measurement import Measurement
-from pytest_dflash.load.spread import SLOW_MODE, slow_starts, slower_at_most
+from pytest_dflash.load.spread import SLOW_MODE, alike_from, slow_starts, slower_at_most
 from pytest_dflash.profile import schema
 from pytest_dflash.rules import throughput
 from pytest_dflash.rules.measured import finish, moved, number, tainted, unanswered
@@ -51,9 +51,15 @@ def starts(measured: Sequence[Measurement], expected: schema.Gpu | None = None) 
     )
     found = [each for each in (_answered(measured), limited, alike, _sound(measured, expected)) if each]
     judgement = max(found, key=_rank)
+    bounds = [interval(each.values(TOTAL), each.error) for each in measured]
     series: dict[str, Json] = {
         "total_rate_by_start": [round(each, 4) for each in means],
+        "low_by_start": [_finite(each.low) for each in bounds],
+        "high_by_start": [_finite(each.high) for each in bounds],
         "values_by_start": [[round(value, 4) for value in each] for each in rates],
+        "slow": [at + 1 for at in slow],
+        "alike_from": round(alike_from(rates), 4),
+        "floor": first.load.min_output_tokens_per_s_total,
     }
     measures = {
         "starts": float(len(measured)),
@@ -61,6 +67,11 @@ def starts(measured: Sequence[Measurement], expected: schema.Gpu | None = None) 
         "slowest_tokens_per_s": min(means),
     }
     return finish(replace(judgement, series=series, measures=measures), first)
+
+
+def _finite(bound: float) -> float | None:
+    """A bound as JSON says it: of a single repeat there is none."""
+    return round(bound, 4) if math.isfinite(bound) else None
 
 
 def _answered(measured: Sequence[Measurement]) -> Judgement | None:

@@ -82,6 +82,36 @@ def test_each_kind_of_curve_becomes_a_figure() -> None:
     assert 'class="rule"' in page
 
 
+def in_each_process(*rates: float | None, **more: Any) -> dict[str, Any]:
+    told = {
+        "total_rate_by_start": list(rates),
+        "low_by_start": [rate and rate - 2 for rate in rates],
+        "high_by_start": [rate and rate + 2 for rate in rates],
+    }
+    return finding("throughput.starts", "chat", **told | more)
+
+
+def test_a_slow_start_is_marked_among_those_of_its_load() -> None:
+    page = drawn(in_each_process(50.0, 33.5, 50.2, slow=[2], alike_from=47.69, floor=40.0))
+    assert "Output rate in each process, chat" in page
+    assert page.count("<circle") == 3
+    assert page.count('<circle class="sbad"') == 1
+    assert "start in a slow mode: 33.5 at 2" in page
+    assert page.count('class="limit"') == 3
+    for key in ("kbad", "kedge", "klimit", "kbounds"):
+        assert f"key {key}" in page
+    # Starts are no course of anything: only the bound of those that are alike is a line, and the first is number 1.
+    assert page.count("<polyline") == page.count('<polyline class="sedge"') == 1
+    assert [each.text for each in ET.fromstring(page).iter("text")][-5:-2] == ["1", "2", "3"]
+
+
+def test_starts_that_are_alike_have_no_mark_of_a_slow_one_and_files_of_before_are_drawn() -> None:
+    assert "kbad" not in drawn(in_each_process(50.0, 49.0, slow=[], alike_from=47.5))
+    assert drawn(finding("throughput.starts", "chat", total_rate_by_start=[50.0, 30.0])).count("<circle") == 2
+    assert drawn(finding("throughput.starts", "chat")) == ""
+    assert drawn(in_each_process(None, None)) == ""
+
+
 def test_budgets_with_topk_become_a_heat_map() -> None:
     cells = [("3", "1", 2.0), ("7", "1", 2.4), ("3", "4", 2.2)]
     page = drawn(

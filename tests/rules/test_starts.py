@@ -33,6 +33,24 @@ def test_starts_that_are_alike_pass_and_show_their_rates() -> None:
     assert len(found.series["values_by_start"]) == 3  # type: ignore[arg-type]  # a list
 
 
+def test_a_picture_is_told_which_start_is_slow_and_between_which_bounds_each_lies() -> None:
+    series: dict[str, Any] = dict(
+        starts(thrice(0.02, 0.03, 0.02, limits={"min_output_tokens_per_s_total": 20})).series
+    )
+    assert series["slow"] == [2]
+    rates, low, high = (series[f"{name}_by_start"] for name in ("total_rate", "low", "high"))
+    assert all(a <= b <= c for a, b, c in zip(low, rates, high, strict=True))
+    assert series["alike_from"] == pytest.approx(0.95 * max(rates), abs=0.001)
+    assert series["floor"] == 20
+
+
+def test_a_single_repeat_has_no_bounds_to_draw() -> None:
+    found = thrice(0.02, 0.02)
+    one = [replace(each, result=replace(each.result, repeats=each.result.repeats[:1])) for each in found]
+    series = starts(one).series
+    assert (series["low_by_start"], series["high_by_start"]) == ([None, None], [None, None])
+
+
 def test_a_start_in_a_slow_mode_fails_where_no_limit_says_what_is_enough() -> None:
     found = starts(thrice(0.02, 0.03, 0.02))
     assert found.outcome is Outcome.FAIL

@@ -6,7 +6,7 @@ Law: numbers in, SVG text out; every text is escaped here. Colours and light or 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from math import floor, isfinite, log10
 
@@ -33,11 +33,17 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points of one colour; `stepped` ones are marks without a line between."""
+    """Points of one colour: as `marks`, and `joined` by a line.
+
+    Attributes:
+        tone: What the colour says, as the style sheet names it: "bad", "edge". Without one it is that of its place.
+    """
 
     name: str
     points: Sequence[Point]
     marks: bool = True
+    joined: bool = True
+    tone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +102,7 @@ class Words:
 
     Attributes:
         counts: Across are whole things, counted from none.
+        numbered: Across are things with a number, the first is 1.
     """
 
     across: str
@@ -103,13 +110,12 @@ class Words:
     limit: str = "floor"
     rule: str = "window"
     counts: bool = False
+    numbered: bool = False
 
 
 def lines(title: str, words: Words, series: Sequence[Series], rule: float | None = None) -> str:
     """A figure with lines; empty where there is nothing to draw. `rule`: a vertical line at this x."""
-    drawn = [
-        Series(s.name, [p for p in s.points if measured(p.x) and measured(p.y)], s.marks) for s in series
-    ]
+    drawn = [replace(s, points=[p for p in s.points if measured(p.x) and measured(p.y)]) for s in series]
     drawn = [each for each in drawn if each.points]
     if not drawn:
         return ""
@@ -123,9 +129,10 @@ def lines(title: str, words: Words, series: Sequence[Series], rule: float | None
         parts.append(
             f'<line class="rule" x1="{x.at(rule):.1f}" x2="{x.at(rule):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
         )
-    for number, each in enumerate(drawn):
-        parts += _drawn(each, x, y, f"s{number % COLOURS}")
-    keys = [(f"k{n % COLOURS}", each.name) for n, each in enumerate(drawn)] if len(drawn) > 1 else []
+    tones = [each.tone or str(number % COLOURS) for number, each in enumerate(drawn)]
+    for tone, each in zip(tones, drawn, strict=True):
+        parts += _drawn(each, x, y, f"s{tone}")
+    keys = [(f"k{tone}", each.name) for tone, each in zip(tones, drawn, strict=True)] if drawn[1:] else []
     marked = [point for each in drawn if each.marks for point in each.points]
     keys += [("klimit", words.limit)] if any(point.limit is not None for point in marked) else []
     bounded = any(point.low is not None or point.high is not None for point in marked)
@@ -143,7 +150,7 @@ def wider(x: Axis) -> Axis:
 def _drawn(series: Series, x: Axis, y: Axis, colour: str) -> list[str]:
     places = [(x.at(p.x), y.at(p.y), p) for p in series.points]
     path = " ".join(f"{left:.1f},{top:.1f}" for left, top, _ in places)
-    parts = [f'<polyline class="{colour}" points="{path}"/>']
+    parts = [f'<polyline class="{colour}" points="{path}"/>'] if series.joined else []
     for left, top, point in places if series.marks else ():
         if point.low is not None or point.high is not None:
             ends = [y.at(v) if v is not None and measured(v) else top for v in (point.low, point.high)]
@@ -171,7 +178,7 @@ def _frame(x: Axis, y: Axis, words: Words) -> list[str]:
         parts.append(f'<text x="{LEFT - 5}" y="{at + 4:.1f}" text-anchor="end">{label(value)}</text>')
     parts += [
         f'<text x="{x.at(value):.1f}" y="{bottom + 15}" text-anchor="middle">{label(value)}</text>'
-        for value in x.ticks(whole=words.counts)
+        for value in x.ticks(whole=words.counts or words.numbered)
     ]
     parts.append(
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">{escape(words.across)}</text>'

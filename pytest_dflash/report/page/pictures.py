@@ -99,6 +99,38 @@ def _latency(findings: Findings, suffix: str) -> Iterator[str]:
     )
 
 
+def _starts(findings: Findings, suffix: str) -> Iterator[str]:
+    """A load in each of several processes, those in a slow mode apart: which one it is shows at first sight."""
+    for each in _of(findings, "throughput.starts"):
+        told = _series(each)
+        points = [
+            Point(at, float(rate), number(low), number(high), number(told.get("floor")))
+            for at, (rate, low, high) in enumerate(
+                zip_longest(*(told.get(f"{name}_by_start") or () for name in ("total_rate", "low", "high"))),
+                1,
+            )
+            if number(rate) is not None
+        ]
+        slow, alike = told.get("slow") or (), number(told.get("alike_from"))
+        drawn = [
+            Series("start", [point for point in points if point.x not in slow], joined=False),
+            Series(
+                "start in a slow mode",
+                [point for point in points if point.x in slow],
+                joined=False,
+                tone="bad",
+            ),
+        ]
+        if alike is not None and points:
+            ends = [Point(at, alike) for at in (points[0].x, points[-1].x)]
+            drawn.append(Series("alike from here", ends, marks=False, tone="edge"))
+        yield lines(
+            f"Output rate in each process, {each['param']}{suffix}",
+            Words("start of the unit, in order", "tokens/s", numbered=True),
+            drawn,
+        )
+
+
 def _acceptance(findings: Findings, suffix: str) -> Iterator[str]:
     depth = [
         Series(
@@ -197,4 +229,4 @@ def _margins(findings: Findings, suffix: str) -> Iterator[str]:
     )
 
 
-DRAWN: tuple[Picture, ...] = (_rates, _latency, _acceptance, _budgets, _cards, _margins)
+DRAWN: tuple[Picture, ...] = (_rates, _starts, _latency, _acceptance, _budgets, _cards, _margins)
