@@ -104,7 +104,8 @@ class UnitFiles:
             and named in `unreadable`.
         masked: Paths that are links to /dev/null: the unit file itself, or drop-ins that hide others.
         missing: Environment files that are named and do not exist; systemd minds unless `-` stands before them.
-        specifiers: What %H, %v, %b and %m stand for on this host.
+        specifiers: What %H, %v, %b and %m stand for on this host, and what %h and its kind do to a user's own manager.
+        by_user: The unit is one of a user's own manager.
     """
 
     fragment: DiskFile | None
@@ -114,6 +115,7 @@ class UnitFiles:
     masked: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     specifiers: Mapping[str, str] = field(default_factory=dict)
+    by_user: bool = False
 
 
 PROPERTIES = (

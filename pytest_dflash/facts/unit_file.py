@@ -59,7 +59,7 @@ def effective(files: UnitFiles, unit: str) -> EffectiveUnit:
         files: The unit file and the drop-ins, in the order in which they apply.
         unit: The unit's full name; specifiers such as %i come from it.
     """
-    reader = _Reader({**specifiers(unit), **_of_host(files.specifiers)})
+    reader = _Reader({**specifiers(unit, by_user=files.by_user), **_of_host(files.specifiers)})
     for path, assigned in _assigned(files):
         if not reader.take(path, assigned):
             break

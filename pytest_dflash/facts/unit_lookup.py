@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from pytest_dflash.facts import user_specifiers
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.facts.systemd import Access, DiskFile, UnitFiles
@@ -59,9 +60,13 @@ tell v "$R/proc/sys/kernel/osrelease"
 tell b "$R/proc/sys/kernel/random/boot_id"
 tell m "$R/etc/machine-id"
 if [ -n "$OWNER" ]; then
-    home=$(getent passwd "$OWNER" | cut -d: -f6)
-    printf 'specifier\t%s\t%s\n' u "$OWNER" U "$(id -u -- "$OWNER")" h "$home" t "$XDG_RUNTIME_DIR" \
-        C "$home/.cache" E "$home/.config" S "$home/.config" L "$home/.config/log"
+    printf 'manager\t%s\t%s\n' user "$OWNER" uid "$(id -u -- "$OWNER")" gid "$(id -g -- "$OWNER")" \
+        group "$(id -gn -- "$OWNER")" home "$(getent passwd "$OWNER" | cut -d: -f6)" runtime "$XDG_RUNTIME_DIR"
+    own=$(timeout 10 ${SYSTEMCTL:-systemctl} show --no-pager -p Version -p Environment)
+    printf 'manager\tversion\t%s\n' "$(printf '%s\n' "$own" | sed -n 's/^Version=//p')"
+    for variable in XDG_CACHE_HOME XDG_CONFIG_HOME XDG_STATE_HOME TMPDIR TEMP TMP; do
+        case $own in *"$variable="*) ;; *Environment=*) printf 'manager\tunset\t%s\n' "$variable" ;; esac
+    done
 fi
 names=$(printf '%s\n' "$known" | sed -n 's/^Names=//p')
 fragment=$(printf '%s\n' "$known" | sed -n 's/^FragmentPath=//p')
@@ -180,10 +185,14 @@ def _read_unit_files(reply: Reply) -> Reading[UnitFiles]:
     missing: list[str] = []
     lists = {"unreadable": unreadable, "missing": missing, "masked": masked}
     specifiers: dict[str, str] = {}
+    manager: list[tuple[str, str]] = []
     accesses: dict[str, Access | None] = {}
     for kind, mark, path, content in _records(reply.text):
         if kind == "specifier":
             specifiers[mark] = path.replace("-", "") if mark == "b" else path
+            continue
+        if kind == "manager":
+            manager.append((mark, path))
             continue
         if kind == "access":
             accesses[path] = _access(mark)
@@ -208,7 +217,8 @@ def _read_unit_files(reply: Reply) -> Reading[UnitFiles]:
             unreadable=tuple(unreadable),
             masked=tuple(masked),
             missing=tuple(missing),
-            specifiers=specifiers,
+            specifiers={**specifiers, **user_specifiers.told(manager)},
+            by_user=bool(manager),
         ),
         fragments[0].path if fragments else "",
     )

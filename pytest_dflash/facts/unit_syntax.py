@@ -184,8 +184,25 @@ def unescape_name(text: str) -> str:
     )
 
 
-def specifiers(unit: str) -> Mapping[str, str]:
-    """The specifiers that a system unit's name and the system manager determine. Source: systemd.unit(5)."""
+SYSTEM: Mapping[str, str] = {
+    "t": "/run",
+    "S": "/var/lib",
+    "C": "/var/cache",
+    "L": "/var/log",
+    "E": "/etc",
+    "T": "/tmp",  # noqa: S108 - what the specifier stands for, not a file of ours
+    "V": "/var/tmp",  # noqa: S108 - as above
+    "h": "/root",
+    "u": "root",
+    "U": "0",
+    "g": "root",
+    "G": "0",
+}
+"""What the system's manager makes of them; to a user's own they mean other things (`user_specifiers`)."""
+
+
+def specifiers(unit: str, *, by_user: bool = False) -> Mapping[str, str]:
+    """The specifiers that a unit's name determines, and those of the system manager. Source: systemd.unit(5)."""
     name, _, _ = unit.rpartition(".")
     prefix, _, instance = name.partition("@")
     last = prefix.rpartition("-")[2]
@@ -200,19 +217,7 @@ def specifiers(unit: str) -> Mapping[str, str]:
         "j": last,
         "J": unescape_name(last),
         "f": "/" + unescape_name(instance or prefix).lstrip("/"),
-        "t": "/run",
-        "S": "/var/lib",
-        "C": "/var/cache",
-        "L": "/var/log",
-        "E": "/etc",
-        "d": f"/run/credentials/{unit}",
-        "T": "/tmp",  # noqa: S108 - what the specifier stands for, not a file of ours
-        "V": "/var/tmp",  # noqa: S108 - as above
-        "h": "/root",
-        "u": "root",
-        "U": "0",
-        "g": "root",
-        "G": "0",
+        **({} if by_user else {**SYSTEM, "d": f"/run/credentials/{unit}"}),
     }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import grp
 import os
+import pwd
 import shutil
 import subprocess
 from pathlib import Path
@@ -141,6 +143,29 @@ def test_owner_and_mode_come_with_each_file_and_those_of_the_folders_above_it(
     assert {file.path: file.access for file in found.environment_files} == {
         str(closed): Access(owner, 0o644, (0o750, 0o711)),
         str(linked): Access(owner, 0o644, (0o750, 0o711)),
+    }
+
+
+def test_a_users_own_manager_is_asked_for_its_version_and_its_variables(tools: Path, tmp_path: Path) -> None:
+    owner = pwd.getpwuid(os.getuid())
+    body = "printf '%s\\n' Version=254.5-1 'Environment=HOME=/x XDG_CONFIG_HOME=/y'"
+    tool(tools, "systemctl", f"case $* in *Version*) {body} ;; *) echo UnitPath={tmp_path} ;; esac")
+    found = ask(UNIT_FILES, tools, UNIT="x.service", OWNER=owner.pw_name, XDG_RUNTIME_DIR="/run/user/7", R="")
+    assert isinstance(found, Value)
+    assert found.value.by_user
+    told = {key: value for key, value in found.value.specifiers.items() if key not in "Hvbm"}
+    assert told == {
+        "u": owner.pw_name,
+        "U": str(owner.pw_uid),
+        "g": grp.getgrgid(owner.pw_gid).gr_name,
+        "G": str(owner.pw_gid),
+        "h": owner.pw_dir,
+        "t": "/run/user/7",
+        "C": f"{owner.pw_dir}/.cache",
+        "S": f"{owner.pw_dir}/.local/state",
+        "L": f"{owner.pw_dir}/.local/state/log",
+        "T": "/tmp",
+        "V": "/var/tmp",
     }
 
 
