@@ -1,7 +1,8 @@
 """Secrets: learnt by the names that carry them, masked wherever they recur.
 
 Law: values in, values out, knows no file and no engine. A name that holds key, token, secret, password or
-authorization carries a secret, when its value has at least 8 characters. `tokenizer…` is no token, and neither
+authorization, and what else they are called (passwd, passphrase, credential, `…_PASS`), carries a secret, when its value
+has at least 8 characters. `tokenizer…` is no token, and neither
 numbers, switches nor plain paths are secrets: masking these would hide the settings that a run is about. A name that
 ends in such a word holds the secret itself: there a random key that begins like a path, or is all digits, is one too.
 
@@ -33,9 +34,14 @@ MOST = 128
 """So many secrets are hidden wherever they recur. A source that shows more is a flood: of these, each is hidden where
 its name says that it is one, so that no text costs more than its length."""
 
-_KEYWORD = re.compile(r"key|token|secret|password|authorization", re.IGNORECASE)
+_KEYWORD = re.compile(
+    r"key|token|secret|password|authorization|passwd|passphrase|(?<!Set)(?<!Load)(?<!Encrypted)credential|[_-]pass(?![a-z])",
+    re.IGNORECASE,
+)
 _TOKENIZER = re.compile(r"(?:de)?tokeniz.*", re.IGNORECASE)
-_ITSELF = re.compile(r"(?:keys?|tokens?|secrets?|passwords?|authorization)\Z", re.IGNORECASE)
+_ITSELF = re.compile(
+    r"(?:keys?|tokens?|secrets?|passwords?|authorization|passwd|passphrase|[_-]pass)\Z", re.IGNORECASE
+)
 """How a name ends behind which the secret itself stands: `--api-key`, and not `--api-key-file`."""
 _NUMBER = re.compile(r"[+-]?[\d_.,]+(?:e[+-]?\d+)?", re.IGNORECASE)
 _PATH = re.compile(r"(?:~|\.{0,2})/[\w./@+=~-]*")
@@ -77,9 +83,15 @@ _LISTED = re.compile(r"""["']([^"']+)["']""")
 _ENVIRONMENT = re.compile(r"^[ \t]*Environment[ \t]*=(?P<words>.*)", re.MULTILINE)
 _ASSIGNED = re.compile(r"""(?P<q>["'])(?P<name>[\w.-]{1,80})=(?P<value>(?:(?!(?P=q)).)+)(?P=q)""")
 """Environment="API_KEY=…": up to the quote, blanks and all."""
+ISSUED = re.compile(
+    r"\b(?P<value>(?:sk|hf|gh[opsu]|glpat|xox[abp])[-_](?=[\w-]{0,60}\d)[A-Za-z0-9_-]{16,200})"
+)
+"""A key that tells by its beginning who issued it; it has digits, words such as hf_hub_enable_transfer have none."""
 _UNNAMED = (
     re.compile(r"\bBearer\s+(?P<value>[\w.~+/=-]+)", re.IGNORECASE),
     re.compile(r"""://[^\s/@:"']*:(?P<value>[^\s/@"']+)@"""),
+    re.compile(r"""://(?P<value>[^\s/@:"']{16,})@"""),  # a key in a user's place
+    ISSUED,
 )
 
 

@@ -46,12 +46,46 @@ KEY = "sk-4f9a0c77d1"
         f'["--api-key", "{KEY}"]',
         {"DB_PASSWORD": KEY},
         {"X-Client-Secret": KEY},
+        f"DB_PASS={KEY}",
+        f"smtp passwd={KEY}",
+        f'{{"passphrase": "{KEY}"}}',
+        {"AWS_CREDENTIALS": KEY},
     ],
 )
 def test_a_secret_is_learnt_from_wherever_it_stands(source: object) -> None:
     redactor = Redactor()
     redactor.learn(source)
     assert redactor.mask(f"POST {KEY} 200") == f"POST {MASK} 200"
+
+
+ISSUED = (
+    "sk-proj-4f9a0c77d1aaBBcc",
+    "hf_4f9a0c77d1aaBBccXyZ",
+    "ghp_4f9a0c77d1aaBBccXyZ",
+    "glpat-4f9a0c77d1aaBBcc",
+)
+
+
+@pytest.mark.parametrize("key", ISSUED)
+@pytest.mark.parametrize("text", ["retry with {} failed", "cloning https://{}@git.example/x", "({})"])
+def test_a_key_that_its_issuer_marked_is_learnt_without_any_name(key: str, text: str) -> None:
+    redactor = Redactor()
+    assert redactor.guard(text.format(key)) == text.format(MASK)
+    assert redactor.mask(key) == MASK
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hf_hub_enable_fast_transfer is set",
+        "git@github.example:x and https://git@github.example/x",
+        "PASS_THROUGH=something-else bypass=whatever1 COMPASS=north-north",
+        "/etc/passwd is readable",
+        "passed=something1 two_passes=something2",
+    ],
+)
+def test_words_that_only_look_like_it_stay(text: str) -> None:
+    assert Redactor().guard(text) == text
 
 
 @pytest.mark.parametrize(
