@@ -249,11 +249,16 @@ def _parse_processes(reply: Reply) -> Reading[tuple[GpuProcess, ...]]:
     answer = smi.take_apart(reply.text.splitlines(), 4)
     if reply.rc or answer.rc:
         return smi.silence(reply, answer, command)
+    # A card that fell off the bus has a row without its name; that it did is told where the cards are.
+    rows = [row for row in answer.rows if row[0].startswith(("GPU-", "MIG-"))]
+    if hidden := [pid for _, pid, _, _ in rows if not re.fullmatch(r"\d{1,10}", pid)]:
+        return Silent(
+            f"the pid of {len(hidden)} processes is not told but {hidden[0]!r}; try --sudo", command
+        )
     return Value(
         tuple(
             GpuProcess(uuid, int(pid), smi.cell(used, "used_memory", whole, "--query-compute-apps"), name)
-            for uuid, pid, used, name in answer.rows
-            if re.fullmatch(r"\d{1,10}", pid)
+            for uuid, pid, used, name in rows
         ),
         f"{command} (it also said: {'; '.join(answer.remarks)})" if answer.remarks else command,
     )

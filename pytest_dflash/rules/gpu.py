@@ -6,7 +6,7 @@ drawn: those are judged under load.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -241,6 +241,10 @@ def mig(gpus: Gpus) -> list[Judgement]:
     )
 
 
+CHOOSING = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+"""What a container is given, and of that what CUDA may see: the second counts within the first."""
+
+
 def foreign_processes(
     gpus: Gpus,
     users: Reading[tuple[GpuProcess, ...]],
@@ -268,7 +272,9 @@ def foreign_processes(
         ]
     seen = users.value if isinstance(users, Value) else ()
     ours = {process.pid for process in processes.value} if isinstance(processes, Value) else set()
-    of_us = {gpu.label for gpu in visible(gpus, serving)}
+    of_us = {gpu.label for gpu in visible(gpus, serving)} | {
+        user.gpu_uuid for user in seen if user.pid in ours
+    }
     of_others = {gpu.label for gpu in gpus.value} - of_us
     foreign: dict[str, list[GpuProcess]] = {}
     for user in seen:
@@ -302,16 +308,22 @@ def who(user: GpuProcess) -> str:
 
 
 def visible(gpus: Value[tuple[Gpu, ...]], process: Reading[Process]) -> tuple[Gpu, ...]:
-    """The GPUs that a process may use, by its CUDA_VISIBLE_DEVICES; all where it says nothing understood."""
+    """The GPUs that a process may use, by what its variables choose; all where they say nothing understood."""
     environ = process.value.environ if isinstance(process, Value) else process
-    said = environ.value.get("CUDA_VISIBLE_DEVICES", "") if isinstance(environ, Value) else ""
-    chosen = [word.strip() for word in said.split(",") if word.strip()]
-    found = tuple(
+    said = environ.value if isinstance(environ, Value) else {}
+    found = gpus.value
+    for variable in CHOOSING:
+        found = _chosen(found, said.get(variable, "")) or found
+    return found
+
+
+def _chosen(gpus: Sequence[Gpu], said: str) -> tuple[Gpu, ...]:
+    words = [word.strip() for word in said.split(",") if word.strip()]
+    return tuple(
         gpu
-        for at, gpu in enumerate(gpus.value)
-        if any(word == str(at) or (not word.isdigit() and gpu.label.startswith(word)) for word in chosen)
+        for at, gpu in enumerate(gpus)
+        if any(word == str(at) or (not word.isdigit() and gpu.label.startswith(word)) for word in words)
     )
-    return found or gpus.value
 
 
 def each(gpus: Gpus, cell: Callable[[Gpu], Reading[T]], expectation: Expectation[T]) -> list[Judgement]:

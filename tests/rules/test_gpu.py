@@ -191,6 +191,21 @@ def test_another_service_on_gpus_that_the_unit_does_not_see_is_left_alone() -> N
     assert outcomes(rule.foreign_processes(gpus(), users(("GPU-1", 8)), processes(7), by_uuid)) == ["fail"]
 
 
+def test_a_containers_cards_are_those_that_it_was_given_and_cuda_counts_within_them() -> None:
+    given = process(environ={"NVIDIA_VISIBLE_DEVICES": "1"})
+    assert outcomes(rule.foreign_processes(gpus(), users(("GPU-0", 8)), processes(7), given)) == ["pass"]
+    within = process(environ={"NVIDIA_VISIBLE_DEVICES": "1", "CUDA_VISIBLE_DEVICES": "0"})
+    assert outcomes(rule.foreign_processes(gpus(), users(("GPU-1", 8)), processes(7), within)) == ["fail"]
+    everything = process(environ={"NVIDIA_VISIBLE_DEVICES": "all"})
+    assert outcomes(rule.foreign_processes(gpus(), users(("GPU-1", 8)), processes(7), everything)) == ["fail"]
+
+
+def test_a_card_on_which_the_unit_computes_is_its_own_whatever_its_variables_say() -> None:
+    elsewhere = process(environ={"NVIDIA_VISIBLE_DEVICES": "0"})
+    both = users(("GPU-1", 7), ("GPU-1", 8))
+    assert outcomes(rule.foreign_processes(gpus(), both, processes(7), elsewhere)) == ["fail"]
+
+
 def test_who_is_of_a_container_that_is_not_known_is_not_guessed() -> None:
     client = process(argv=("docker", "run", "image:1", "python", "-m", "engine"))
     (judgement,) = rule.foreign_processes(gpus(), users(("GPU-1", 8)), processes(7), client)
