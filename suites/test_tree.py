@@ -31,7 +31,7 @@ def spoiled(trial: Trial, what: str) -> Judgement | None:
     return pointless(text_of(trial), what)
 
 
-@check("tree.lossless", level="load", requests=20, tokens=TOKENS["alone"] + 12)
+@check("tree.lossless", level="load", requests=24, tokens=TOKENS["alone"] + 24)
 def test_one_request_at_a_time_says_what_the_target_would(trial: Trial) -> Judgement:
     return lossless([trial.alone], trial.grounds)
 

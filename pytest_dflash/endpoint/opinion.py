@@ -13,9 +13,10 @@ from functools import cached_property
 from pytest_dflash.endpoint.speaking import Speaker
 from pytest_dflash.engines.scoring import Order, Scored
 from pytest_dflash.facts.reading import Reading, Silent, Value
-from pytest_dflash.oracle import noise
+from pytest_dflash.oracle import ending, noise
 from pytest_dflash.oracle.answers import Part, Said
 from pytest_dflash.oracle.choice import Choice, Oracle
+from pytest_dflash.oracle.ending import Ending, Kind
 from pytest_dflash.oracle.noise import Noise
 from pytest_dflash.oracle.prefill import Sample
 from pytest_dflash.oracle.rescoring import Line
@@ -56,25 +57,33 @@ class Opinion:
             Oracle.PREFILL, f"no logprobs: {tried.why if isinstance(tried, Silent) else 'none told'}"
         )
 
-    def of(self, said: Sequence[Said], *, afresh: bool = False) -> Part:
-        """Asks the oracle about these answers."""
+    def of(self, said: Sequence[Said], *, afresh: bool = False, greedy: bool = True) -> Part:
+        """Asks the oracle about these answers, and about their ends.
+
+        `greedy`: asked again, the engine says the same. Of sampled answers no last token is asked for again.
+        """
         generating, before = self.speaker.generating.last_s, self.speaker.seconds
         if self.choice.oracle is not Oracle.RESCORING:
             samples, empty = self._prefills(said, 1)
             took = self.speaker.seconds - before
-            return Part(tuple(said), samples=samples, silent=empty, generating_s=generating, judging_s=took)
+            part = Part(tuple(said), samples=samples, silent=empty, generating_s=generating, judging_s=took)
+            return _with_ends(part, [ending.by_its_account(each.spoken) for each in said])
         silent: list[str] = []
-        whole: list[tuple[Said, tuple[int, ...], tuple[int, ...]]] = []
-        for each in said:
-            if isinstance(each.prompt, str) or not each.spoken.tokens:
+        whole: list[tuple[Said, tuple[int, ...], tuple[int, ...], Ending | None]] = []
+        ends = [self._ending(each) if greedy else ending.by_its_account(each.spoken) for each in said]
+        for each, end in zip(said, ends, strict=True):
+            beyond = () if end is None or end.beyond is None else (end.beyond,)
+            tokens = (*(each.spoken.tokens or ()), *beyond)
+            if isinstance(each.prompt, str) or not tokens:
                 silent.append(f"{each.label}: the answer has no token ids")
             else:
-                whole.append((each, each.prompt, each.spoken.tokens))
-        many = [((*prompt, *tokens), len(prompt)) for _, prompt, tokens in whole]
+                whole.append((each, each.prompt, tokens, end))
+        many = [((*prompt, *tokens), len(prompt)) for _, prompt, tokens, _ in whole]
         lines = []
         scored: list[Reading[tuple[Scored, ...]]] = self.speaker.score_all(many, AT_ONCE, afresh=afresh)
-        for (each, prompt, tokens), reading in zip(whole, scored, strict=True):
-            line = Line(each.label, prompt, tokens, reading.value if isinstance(reading, Value) else ())
+        for (each, prompt, tokens, end), reading in zip(whole, scored, strict=True):
+            told = reading.value if isinstance(reading, Value) else ()
+            line = Line(each.label, prompt, tokens, told, end)
             if line.matches:
                 lines.append(line)
             else:
@@ -82,14 +91,25 @@ class Opinion:
                 silent.append(f"{each.label}: {why}")
         lines = lines if afresh else self._confirmed(lines)
         took = self.speaker.seconds - before
-        return Part(tuple(said), tuple(lines), silent=tuple(silent), generating_s=generating, judging_s=took)
+        part = Part(tuple(said), tuple(lines), silent=tuple(silent), generating_s=generating, judging_s=took)
+        return _with_ends(part, ends)
+
+    def _ending(self, said: Said) -> Ending | None:
+        """The end of an answer; where it does not tell enough, its last token is asked for again, and may end it again."""
+        found = ending.by_its_account(said.spoken)
+        if found is None or isinstance(said.prompt, str) or not ending.to_ask_again(said.spoken, found):
+            return found
+        before = (*said.prompt, *(said.spoken.tokens or ())[:-1])
+        again = self.speaker.say(Order(prompt=before, max_tokens=ending.AGAIN, to_the_limit=False))
+        return ending.asked_again(said.spoken, again)
 
     def _confirmed(self, lines: Sequence[Line]) -> list[Line]:
         """Answers that look wrong are scored once more, so that no cache speaks against them; short ones, as it costs."""
         doubted = [
             line
             for line in lines
-            if len(line.prompt) <= CONFIRMED and any(each.gap > noise.FLOOR for each in line.scored)
+            if len(line.prompt) <= CONFIRMED
+            and any(line.gap(index) > noise.FLOOR for index in range(len(line.scored)))
         ]
         many = [((*line.prompt, *line.said), len(line.prompt)) for line in doubted]
         again = self.speaker.score_all(many, 1, afresh=True) if many else []
@@ -136,9 +156,9 @@ class Opinion:
         places: list[tuple[Said, int, int | str]] = []
         orders: list[Order] = []
         for each in said:
-            tokens = each.spoken.tokens
-            if tokens is not None and not isinstance(each.prompt, str):
-                for index in (i for i in PREFILLS if i < len(tokens)):
+            if each.spoken.tokens is not None and not isinstance(each.prompt, str):
+                tokens, end = each.spoken.whole, _end(each)
+                for index in sorted({*(i for i in PREFILLS if i < len(tokens)), *end}):
                     places.append((each, index, tokens[index]))
                     orders.append(Order(prompt=(*each.prompt, *tokens[:index]), max_tokens=1))
             elif isinstance(each.prompt, str):
@@ -151,12 +171,25 @@ class Opinion:
         empty: list[str] = []
         for (each, index, here), answer in zip(places, told, strict=True):
             if answer.tokens or answer.text:
-                samples.append(
-                    Sample(each.label, index, here, answer.tokens[0] if answer.tokens else answer.text)
-                )
+                then = answer.tokens[0] if answer.tokens else answer.text
+                samples.append(Sample(each.label, index, here, then, ended=index in _end(each)))
             else:
                 empty.append(f"place {index + 1} of {each.label}")
         return tuple(samples), tuple(empty)
+
+
+def _end(said: Said) -> tuple[int, ...]:
+    """The place of the token that ended an answer, where the engine tells which one it was."""
+    by = said.spoken.ended_by
+    told = said.spoken.finish == ending.STOP and isinstance(by, int) and by in said.spoken.whole
+    return (said.spoken.whole.index(by),) if told and isinstance(by, int) else ()
+
+
+def _with_ends(part: Part, ends: Sequence[Ending | None]) -> Part:
+    """How many of the ends are judged with the tokens, and why others are not."""
+    found = [(each.label, end) for each, end in zip(part.said, ends, strict=True) if end is not None]
+    open_ = tuple(f"{label}: {end.why}" for label, end in found if end.kind is Kind.OPEN)
+    return replace(part, ends=len(found) - len(open_), open_ends=open_)
 
 
 def _cuts(text: str) -> list[int]:

@@ -135,7 +135,8 @@ class Trial:
                 for n in range(SEEDS)
             ]
             spoken = self.speaker.say_all(orders, 1)
-            return self.opinion.of([Said(f"seed {n}", prompt, each) for n, each in enumerate(spoken)])
+            said = [Said(f"seed {n}", prompt, each) for n, each in enumerate(spoken)]
+            return self.opinion.of(said, greedy=False)
 
         return self._part("sampled", ask)
 

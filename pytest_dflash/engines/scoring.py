@@ -51,6 +51,7 @@ class Spoken:
     Attributes:
         tokens: Ids of the answer; None where the engine tells none. text: the answer as text.
         finish: Why it ended, in the engine's words: "length", "stop".
+        ended_by: The id of the token that ended it, or the text; None where the engine does not tell.
         prompt_tokens: As the engine counts them. cached_tokens: those of them that it did not compute again.
         steps: Verify steps. histogram: how many of them accepted 0, 1, 2 … drafts. None: not told.
     """
@@ -58,11 +59,20 @@ class Spoken:
     tokens: tuple[int, ...] | None
     text: str = ""
     finish: str = ""
+    ended_by: int | str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     steps: int | None = None
     histogram: tuple[int, ...] | None = None
+
+    @property
+    def whole(self) -> tuple[int, ...]:
+        """Its tokens, and the one that ended it behind them, where the engine tells that but does not send it."""
+        tokens, by = self.tokens or (), self.ended_by
+        if self.tokens is None or not isinstance(by, int) or by in tokens:
+            return tokens
+        return (*tokens, by)
 
 
 @dataclass(frozen=True, slots=True)

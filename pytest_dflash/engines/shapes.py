@@ -30,6 +30,11 @@ def count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def count_or_text(value: Any) -> int | str | None:
+    """A whole number, or a text that is not empty, else None."""
+    return text(value) if isinstance(value, str) else count(value)
+
+
 def counts(value: Any) -> tuple[int, ...] | None:
     """A list of whole numbers, else None."""
     if not isinstance(value, list) or any(count(each) is None for each in value):

@@ -6,7 +6,7 @@ Law: bodies out, values in.
 from __future__ import annotations
 
 from pytest_dflash.engines.scoring import Ask, Order, Spoken
-from pytest_dflash.engines.shapes import count, counts, listed, table
+from pytest_dflash.engines.shapes import count, count_or_text, counts, listed, table
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Json
 
@@ -43,6 +43,8 @@ def spoken(document: Json) -> Reading[Spoken]:
             tokens=counts(choice.get("token_ids")),
             text=str(choice.get("text") or ""),
             finish=str(choice.get("finish_reason") or ""),
+            # The model's own end token vLLM sends and does not name: only other ones, and texts, are told here.
+            ended_by=count_or_text(choice.get("stop_reason")),
             prompt_tokens=count(usage.get("prompt_tokens")),
             completion_tokens=count(usage.get("completion_tokens")),
             cached_tokens=count(table(usage.get("prompt_tokens_details")).get("cached_tokens")),

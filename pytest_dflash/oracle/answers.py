@@ -34,6 +34,7 @@ class Part:
         lines: What the target thinks of each answer; by rescoring only.
         samples: What a prefill says at some positions; by the weaker oracles.
         silent: Why some answers could not be looked at.
+        ends: How many ends were judged, of answers that ended by themselves. open_ends: why others were not.
         drafted: Tokens and verify steps of each answer; of all together where the engine only counts.
         counters: Of the engine's speculation, before the first answer and after the last.
         generating_s: How long generating took. judging_s: how long the oracle took.
@@ -43,6 +44,8 @@ class Part:
     lines: tuple[Line, ...] = ()
     samples: tuple[Sample, ...] = ()
     silent: tuple[str, ...] = ()
+    ends: int = 0
+    open_ends: tuple[str, ...] = ()
     drafted: tuple[Drafted, ...] = ()
     counters: tuple[Reading[Drafting], ...] = ()
     generating_s: float = 0.0

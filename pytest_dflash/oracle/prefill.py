@@ -19,12 +19,16 @@ CEILING = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One position: what was said under speculation, and what a prefill says there. Ids, or texts."""
+    """One position: what was said under speculation, and what a prefill says there. Ids, or texts.
+
+    `ended`: the answer ended here, and `said` is the token that ended it.
+    """
 
     label: str
     index: int
     said: int | str
     told: int | str
+    ended: bool = False
 
     @property
     def agrees(self) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_dflash.engines.scoring import Scored
+from pytest_dflash.oracle.ending import Ending, Kind
 
 BEFORE = 8
 """How many tokens before a violation are shown."""
@@ -23,13 +24,31 @@ class Line:
     Attributes:
         label: Which request it was, for a person.
         prompt: Ids, or how many they were, is not judged: only what was said is.
-        said: Ids of the answer. scored: one for each.
+        said: Ids of the answer, and the one behind it by which its end is judged. scored: one for each.
+        ending: Of the answer, where it ended by itself.
     """
 
     label: str
     prompt: tuple[int, ...]
     said: tuple[int, ...]
     scored: tuple[Scored, ...]
+    ending: Ending | None = None
+
+    def is_end(self, index: int) -> bool:
+        """Whether this position is behind the answer, where it ended."""
+        beyond = self.ending is not None and self.ending.beyond is not None
+        return beyond and index == len(self.said) - 1
+
+    def unnamed(self, index: int) -> bool:
+        """Whether what was scored here was not said: the answer ended with a token that nobody names."""
+        return self.is_end(index) and self.ending is not None and self.ending.kind is Kind.GOES_ON
+
+    def gap(self, index: int) -> float:
+        """How much likelier the target's own choice was than what was said here, in nats.
+
+        Of an end token that nobody names it is at least the lead of that choice over all others.
+        """
+        return (self.scored[index].lead or 0.0) if self.unnamed(index) else self.scored[index].gap
 
     @property
     def matches(self) -> bool:
@@ -46,16 +65,19 @@ class Violation:
     Attributes:
         index: Its place in the answer, 0 the first. position: its place in the whole sequence.
         before: The tokens before it.
+        said: None for an end by a token that nobody names.
         gap: How much likelier the target's own choice was, in nats.
+        ended: The answer ended here.
     """
 
     label: str
     index: int
     position: int
     before: tuple[int, ...]
-    said: int
+    said: int | None
     wanted: int
     gap: float
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +103,15 @@ def tally(lines: Sequence[Line], tolerance: float) -> Tally:
     found: list[Violation] = []
     for line in lines:
         for index, each in enumerate(line.scored):
-            if each.gap <= 0:
+            gap = line.gap(index)
+            if gap <= 0:
                 argmax += 1
-            elif each.gap <= tolerance:
-                ties, widest = ties + 1, max(widest, each.gap)
+            elif gap <= tolerance:
+                ties, widest = ties + 1, max(widest, gap)
             else:
                 found.append(_violation(line, index, each))
-    gaps = sorted(each.gap for line in lines for each in line.scored if each.gap > 0)
+    known = (line.gap(index) for line in lines for index in range(len(line.scored)))
+    gaps = sorted(gap for gap in known if gap > 0)
     return Tally(argmax + ties + len(found), argmax, ties, tuple(found), widest, tuple(gaps))
 
 
@@ -98,7 +122,8 @@ def _violation(line: Line, index: int, each: Scored) -> Violation:
         index=index,
         position=len(before),
         before=before[-BEFORE:],
-        said=each.token,
+        said=None if line.unnamed(index) else each.token,
         wanted=each.best[0][0],
-        gap=each.gap,
+        gap=line.gap(index),
+        ended=line.is_end(index),
     )

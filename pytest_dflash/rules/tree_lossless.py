@@ -18,6 +18,7 @@ from pytest_dflash.oracle.noise import CEILING
 from pytest_dflash.oracle.prefill import CEILING as MOST_TIES
 from pytest_dflash.oracle.prefill import agreement
 from pytest_dflash.oracle.rescoring import Tally, Violation
+from pytest_dflash.rules import tree_ends
 
 PER_TRIAL = 8000
 """Positions of one trial, at most: for so many times the trials of a run the tolerance holds."""
@@ -100,7 +101,8 @@ def _counted(found: Tally, grounds: Grounds, within: float) -> dict[str, float]:
 def _by_tally(
     parts: Sequence[Part], grounds: Grounds, situation: Situation, found: Tally, within: float
 ) -> Judgement:
-    what, measures = situation.what, spent(parts, grounds) | _counted(found, grounds, within)
+    what, ends = situation.what, tree_ends.evidence(parts)
+    measures = spent(parts, grounds) | _counted(found, grounds, within) | tree_ends.measures(parts)
     by, series = f"; {grounds.choice}", {"margins": thinned(found.gaps)} if found.gaps else {}
     if found.violations:
         first = found.violations[0]
@@ -108,9 +110,9 @@ def _by_tally(
             f"{len(found.violations)} of {found.positions} {what} are not what the target would have said: "
             f"{told(first)}; noise explains {within:.3g} nats{by}",
             expected=first.wanted,
-            observed=first.said,
-            evidence=_witnesses(first, grounds, within),
-            cause=situation.cause,
+            observed=tree_ends.said(first),
+            evidence=(*_witnesses(first, grounds, within), *ends),
+            cause=tree_ends.CAUSE if all(each.ended for each in found.violations) else situation.cause,
             remedy=REMEDY,
             measures=measures,
             series=series,
@@ -149,6 +151,7 @@ def _by_tally(
         f"all {found.positions} {what} are the target's own: {found.argmax} its first choice{ties}{by}",
         expected=0,
         observed=0,
+        evidence=ends,
         measures=measures,
         series=series,
     )
@@ -163,18 +166,17 @@ def thinned(gaps: Sequence[float]) -> list[float]:
 def told(first: Violation) -> str:
     """The first violation in a sentence."""
     times = math.exp(min(first.gap, 50.0))
-    return (
-        f"the first is token {first.index + 1} of {first.label}: it said {first.said} where the target says "
-        f"{first.wanted}, which is {first.gap:.2f} nats ({times:,.0f} times) likelier"
-    )
+    least = "at least " if first.said is None else ""
+    return f"the first is {tree_ends.place(first)}, which is {least}{first.gap:.2f} nats ({times:,.0f} times) likelier"
 
 
 def _witnesses(first: Violation, grounds: Grounds, within: float) -> tuple[Evidence, ...]:
     where = f"{first.label}, token {first.index + 1} of the answer, {first.position + 1} of the sequence"
+    said = tree_ends.said(first)
     return (
         Evidence(source="tokens before it", reading="value", value=list(first.before), where=where),
         Evidence(source="target", reading="value", value=first.wanted, where=str(grounds.choice.oracle)),
-        Evidence(source="answer", reading="value", value=first.said, where=where, differs=True),
+        Evidence(source="answer", reading="value", value=said, where=where, differs=True),
         Evidence(source="margin, nats", reading="value", value=round(first.gap, 4), where="target's choice over the answer's"),
         Evidence(source="noise, nats", reading="value", value=round(grounds.noise.widest, 6), where=grounds.noise.how or None),
         Evidence(source="tolerance, nats", reading="value", value=round(within, 6), where="for the whole run"),
@@ -186,6 +188,7 @@ def _by_agreement(parts: Sequence[Part], grounds: Grounds, situation: Situation,
     by = f"; {grounds.choice}"
     weak = WEAKNESS[grounds.choice.oracle]
     found = agreement(samples, grounds.self_disagreements, grounds.repeats)
+    at_ends, ends = tree_ends.agreed(samples, grounds), tree_ends.evidence(parts)
     differing = len(found.disagreements)
     what, measures = (
         situation.what,
@@ -195,8 +198,11 @@ def _by_agreement(parts: Sequence[Part], grounds: Grounds, situation: Situation,
             "disagreements": float(differing),
             "self_disagreements": float(grounds.self_disagreements),
             "false_alarm_probability": found.probability,
-        },
+        }
+        | tree_ends.measures(parts),
     )
+    # Ends are looked at twice: among all places, where a few of them do not count, and by themselves.
+    alpha = alpha / 2 if at_ends else alpha
     if found.samples < ENOUGH:
         return unproven(
             f"only {found.samples} {what} could be compared, too few for a verdict{by}", measures=measures
@@ -218,6 +224,17 @@ def _by_agreement(parts: Sequence[Part], grounds: Grounds, situation: Situation,
             remedy=REMEDY,
             measures=measures,
         )
+    if at_ends and at_ends.probability < alpha:
+        return failed(
+            f"{tree_ends.parted(at_ends)}. An innocent engine shows so many with a probability of "
+            f"{at_ends.probability:.1g}{by}",
+            expected="what a prefill says",
+            observed=len(at_ends.disagreements),
+            evidence=ends,
+            cause=tree_ends.CAUSE,
+            remedy=REMEDY,
+            measures=measures,
+        )
     if found.own > MOST_TIES:
         return unproven(
             f"a prefill disagrees with itself at {grounds.self_disagreements} of {grounds.repeats} places, so "
@@ -230,6 +247,12 @@ def _by_agreement(parts: Sequence[Part], grounds: Grounds, situation: Situation,
             f"{differing} of {found.samples} {what} differ from what a prefill says there, too many for ties and too few "
             f"for a verdict: {shown}; a prefill disagrees with itself at {grounds.self_disagreements} of "
             f"{grounds.repeats} places{by}",
+            remedy="run again with --dflash-allow=load,reconfigure: tree.reference compares whole answers",
+            measures=measures,
+        )
+    if at_ends and at_ends.share > MOST_TIES:
+        return unproven(
+            f"{tree_ends.parted(at_ends)}: too many for ties and too few for a verdict{by}",
             remedy="run again with --dflash-allow=load,reconfigure: tree.reference compares whole answers",
             measures=measures,
         )
@@ -247,5 +270,6 @@ def _by_agreement(parts: Sequence[Part], grounds: Grounds, situation: Situation,
         + f"{by}. {weak}",
         expected="what a prefill says",
         observed=differing,
+        evidence=ends,
         measures=measures,
     )

@@ -86,7 +86,8 @@ def same_tokens(parts: Sequence[Part], others: Sequence[Part], than: str, ground
     unknown: list[Parting] = []
     compared = 0
     for one, other in zip(mine, theirs, strict=True):
-        left, right = _tokens(other), _tokens(one)
+        # An end is a token like any other, where it is told.
+        left, right = other.spoken.whole, one.spoken.whole
         apart = parting(one.label, left, right, scores.get(other.label, ()))
         if apart is None:
             compared += min(len(left), len(right))

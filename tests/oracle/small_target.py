@@ -15,6 +15,8 @@ from pytest_dflash.endpoint.trouble import EndpointTrouble, Kind
 VOCABULARY = 48
 ORDER = 3
 TOP = 5
+UNSAID = 22
+"""A token that is nowhere among the first 30 of the answers that tests let end early."""
 
 
 @lru_cache(maxsize=200_000)
@@ -40,6 +42,9 @@ class SmallTarget:
         refuses: What it says to a request with logprobs; "" where it answers.
         greedy: Ignores the temperature.
         accepts: Told the request's number and the step, how many drafts it accepts.
+        end: The token that ends an answer; None where none does. sends_end: it is among the tokens of the answer.
+        cuts: Told prompt length and place, whether the answer ends there although nothing ended it; it is said that token
+            `UNSAID` did.
     """
 
     wrong: Callable[[int, int], bool] = lambda _prompt, _index: False
@@ -47,6 +52,9 @@ class SmallTarget:
     refuses: str = ""
     greedy: bool = False
     accepts: Callable[[int, int], int] = lambda request, step: (request + 3 * step) % 5
+    end: int | None = None
+    sends_end: bool = True
+    cuts: Callable[[int, int], bool] = lambda _prompt, _index: False
     asked: list[dict[str, Any]] = field(default_factory=list)
     draw: random.Random = field(default_factory=lambda: random.Random(7))
 
@@ -79,16 +87,28 @@ class SmallTarget:
         )
         sampling, tokens = body["sampling_params"], list(prompt)
         seeded = random.Random(sampling.get("sampling_seed", 1))
+        may_end, finish = not sampling.get("ignore_eos", False), ""
         for index in range(sampling["max_new_tokens"]):
+            if may_end and (self._ended(tokens, prompt) or self.cuts(len(prompt), index)):
+                finish = "stop"
+                break
             seen = self._noisy(tokens)
             if sampling["temperature"] and not self.greedy:
                 tokens.append(seeded.choices(range(VOCABULARY), [math.exp(each) for each in seen])[0])
                 continue
             order = sorted(range(VOCABULARY), key=lambda each: -seen[each])
             tokens.append(order[3 if self.wrong(len(prompt), index) else 0])
-        return self._answer(prompt, tokens[len(prompt) :])
+        if may_end and self._ended(tokens, prompt):
+            finish = "stop"
+        said = tokens[len(prompt) :]
+        if finish and not self.sends_end and said[-1:] == [self.end]:
+            said = said[:-1]
+        return self._answer(prompt, said, finish)
 
-    def _answer(self, prompt: Sequence[int], said: list[int]) -> dict[str, Any]:
+    def _ended(self, tokens: Sequence[int], prompt: Sequence[int]) -> bool:
+        return self.end is not None and len(tokens) > len(prompt) and tokens[-1] == self.end
+
+    def _answer(self, prompt: Sequence[int], said: list[int], finish: str = "") -> dict[str, Any]:
         steps, left, histogram = 0, len(said) - 1, [0] * 8
         while left > 0:
             accepted = min(self.accepts(len(self.asked), steps), left - 1, 7)
@@ -98,7 +118,9 @@ class SmallTarget:
             "prompt_tokens": len(prompt),
             "completion_tokens": len(said),
             "cached_tokens": 1 if len(self.asked) > 2 else 0,
-            "finish_reason": {"type": "length", "length": len(said)},
+            "finish_reason": {"type": "stop", "matched": UNSAID if self.end is None else self.end}
+            if finish
+            else {"type": "length", "length": len(said)},
         }
         if steps:
             meta |= {"spec_verify_ct": steps, "spec_correct_drafts_histogram": histogram}

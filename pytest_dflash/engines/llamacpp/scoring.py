@@ -13,7 +13,7 @@ from pytest_dflash.engines.llamacpp import counters
 from pytest_dflash.engines.llamacpp.info import SLOT_CONTEXT
 from pytest_dflash.engines.metrics import METRICS
 from pytest_dflash.engines.scoring import Ask, Bounds, Drafting, Order, Scored, Spoken
-from pytest_dflash.engines.shapes import count, counts, table
+from pytest_dflash.engines.shapes import count, counts, table, text
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Json
 
@@ -74,6 +74,7 @@ class LlamaCppScoring:
                 tokens=counts(answer.get("tokens")) or None,
                 text=answer["content"],
                 finish=FINISHED.get(stopped, stopped),
+                ended_by=text(answer.get("stopping_word")),
                 prompt_tokens=count(answer.get("tokens_evaluated")),
                 completion_tokens=count(answer.get("tokens_predicted")),
                 cached_tokens=count(table(answer.get("timings")).get("cache_n")),

@@ -15,7 +15,7 @@ from pytest_dflash.engines import shared_routes
 from pytest_dflash.engines.metrics import METRICS, missing, samples, total
 from pytest_dflash.engines.scoring import TOP, Ask, Bounds, Drafting, Order, Scored, Spoken
 from pytest_dflash.engines.sglang import flags
-from pytest_dflash.engines.shapes import count, counts, listed, number, table
+from pytest_dflash.engines.shapes import count, count_or_text, counts, listed, number, table
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Json
 
@@ -82,6 +82,7 @@ class SGLangScoring:
                 tokens=counts(answer.get("output_ids")),
                 text=str(answer.get("text") or ""),
                 finish=str(table(finish).get("type") or finish or ""),
+                ended_by=count_or_text(table(finish).get("matched")),
                 prompt_tokens=count(meta.get("prompt_tokens")),
                 completion_tokens=count(meta.get("completion_tokens")),
                 cached_tokens=count(meta.get("cached_tokens")),

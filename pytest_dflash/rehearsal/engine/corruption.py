@@ -34,6 +34,7 @@ CORRUPTIONS: Mapping[str, type[Healthy]] = {
     "acceptance-decays-with-context": wrong_acceptance.AcceptanceDecaysWithContext,
     "blind-past-window": wrong_acceptance.BlindPastWindow,
     "near-tie-noise": wrong_acceptance.NearTieNoise,
+    "end-among-refused-drafts": wrong_acceptance.EndAmongRefusedDrafts,
     "grammar-broken-at-concurrency": wrong_acceptance.GrammarBrokenAtConcurrency,
 }
 """Every fault by its name."""

@@ -157,7 +157,10 @@ class Decoder:
             sequence.histogram[length] = sequence.histogram.get(length, 0) + 1
         sequence.keep(self.wrong.kept(np.array(path)), outcome.entries)
         self.wrong.committed(sequence, rejected=len(path) <= tree.depths.max())
-        return self._say(moment, said, rows)
+        told = self._say(moment, said, rows)
+        if sequence.finish is None and not sequence.wishes.ignore_eos and self.wrong.ends(tree, path, moment):
+            sequence.finish = "stop"
+        return told
 
     def _obeying(self, moment: Moment, row: Floats, place: int, grammar_at: grammar.State | None) -> Floats:
         """What the target says for a place, as far as rule and grammar let it."""

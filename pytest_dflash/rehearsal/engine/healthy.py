@@ -100,6 +100,10 @@ class Healthy:
     def committed(self, sequence: Sequence, *, rejected: bool) -> None:
         """After the commit."""
 
+    def ends(self, _tree: DraftTree, _path: Many[int], _moment: Moment) -> bool:
+        """Whether the answer is taken to end with this step, whatever was said."""
+        return False
+
     def told(self, said: list[int], _moment: Moment) -> list[int]:
         """What the client gets of a step's tokens."""
         return said

@@ -6,10 +6,12 @@ Law: one class a fault, at the place where engines have had it. No fault knows w
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence as Many
 
 import numpy as np
 
 from . import log, tokens
+from .draft_tree import DraftTree
 from .healthy import Healthy, Moment
 from .weights import Floats
 
@@ -19,6 +21,8 @@ LOOP = 12
 SIMULATED = 3
 LOSSY = 0.1
 BLIND_AFTER = 128
+END_AFTER = 64
+"""Tokens of an answer behind which a refused draft ends it: shorter ones look fine."""
 UNAVAILABLE = "DFLASH non-greedy verification is unavailable on this build/device; falling back to greedy argmax verification."
 """As SGLang says it since 0.5.11."""
 
@@ -139,6 +143,16 @@ class NearTieNoise(Healthy):
         logits = super().logits(logits)
         noisy: Floats = logits + self.random.uniform(-self.noise_nats, self.noise_nats, size=logits.shape)
         return noisy
+
+
+class EndAmongRefusedDrafts(Healthy):
+    """The end of an answer is looked for among all drafts of a step: a refused one may end it, with no end token said."""
+
+    def ends(self, tree: DraftTree, path: Many[int], moment: Moment) -> bool:
+        """In an answer that is not short, by any draft that was refused: this vocabulary's own end is drafted too seldom."""
+        refused = len(tree.tokens) > len(path)
+        late = len(moment.sequence.told) >= END_AFTER
+        return (refused and late) or super().ends(tree, path, moment)
 
 
 class GrammarBrokenAtConcurrency(Healthy):

@@ -172,6 +172,12 @@ TREE = (
         otherwise_at=CHAIN_OF_ONE,
     ),
     _fault(
+        "end-among-refused-drafts",
+        "a refused draft is taken for the end of the answer: tokens are right, and those behind them are missing",
+        ("tree.lossless",),
+        "it ended by token 2 behind",
+    ),
+    _fault(
         "grammar-broken-at-concurrency",
         "with several requests drafts are verified without the grammar's mask",
         ("tree.grammar",),

@@ -44,6 +44,7 @@ HEARD: dict[str, tuple[tuple[Shape, ...], tuple[Shape, ...]]] = {
 }
 LOSSLESS = ("acceptance-collapsed", "acceptance-at-first-only", "acceptance-decays-with-context", "sampling-ignored",
             "blind-past-window", "repeating-loop", "grammar-broken-at-concurrency", "corrupt-on-cache-hit")  # fmt: skip
+ENDING = ("end-among-refused-drafts",)
 
 
 def truth(say: Speak) -> list[list[int]]:
@@ -79,7 +80,7 @@ def test_what_is_no_fault_of_greedy_text_leaves_it_alone(say: Speak, name: str) 
 
 
 def test_every_fault_is_tested() -> None:
-    assert {*HEARD, *LOSSLESS, "near-tie-noise"} == set(corruption.CORRUPTIONS)
+    assert {*HEARD, *LOSSLESS, *ENDING, "near-tie-noise"} == set(corruption.CORRUPTIONS)
 
 
 def test_a_prompt_of_64_tokens_is_answered_well_and_one_of_65_is_not(say: Speak) -> None:
@@ -163,6 +164,15 @@ def test_a_draft_goes_blind_only_past_its_window(say: Speak) -> None:
 def test_constant_acceptance_has_one_length(say: Speak) -> None:
     for each in say(PROMPTS, LIMIT, TREE, ["constant-acceptance"]):
         assert set(each.histogram) == {wrong_acceptance.SIMULATED}
+
+
+def test_a_refused_draft_ends_an_answer_of_which_all_tokens_are_right(say: Speak) -> None:
+    for sequence, true in zip(
+        say(PROMPTS, LIMIT, TREE, ["end-among-refused-drafts"]), truth(say), strict=True
+    ):
+        assert (sequence.finish, sequence.told) == ("stop", true[: len(sequence.told)])
+        assert wrong_acceptance.END_AFTER <= len(sequence.told) < LIMIT
+    assert all(right(say, TREE, "end-among-refused-drafts", ignore_eos=True))
 
 
 def test_a_loop_is_accepted_better_than_text(say: Speak) -> None:
