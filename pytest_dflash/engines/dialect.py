@@ -88,7 +88,7 @@ class Decode:
 class Load:
     """The requests that an engine has at a moment: those in the batch, and those that wait.
 
-    `asleep`: whether its weights were put away, so that it answers nothing until it is woken; None when it does not tell.
+    `asleep`: whether it was put to sleep, so that it answers nothing until it is woken; None when it does not tell.
     """
 
     running: int

@@ -39,7 +39,7 @@ def awake(load: Reading[Load]) -> Judgement:
     shown = (evidence("engine", load, rest["observed"]),)
     if told:
         return failed(
-            "the engine sleeps: its weights were put away, and it answers nothing until it is woken",
+            "the engine sleeps: it lists its models, and answers nothing until it is woken",
             cause="somebody called the route that puts it to sleep, as a training loop does between its rounds",
             remedy="wake it by its route, or restart the unit; then keep that route from others",
             evidence=shown,

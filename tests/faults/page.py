@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pytest_dflash.rehearsal.faults import FAULTS, Fault
 from pytest_dflash.rehearsal.oddities import ODDITIES, Oddity
+from tests.faults.elsewhere import ELSEWHERE
 
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
 REAL_HOST = Path(__file__).parents[1] / "realhost"
@@ -36,6 +37,12 @@ This page is made by `make matrix-full`, from the tables under `pytest_dflash/re
 | fault | what happened | layer | severity | noticed by | level | staged | s |
 |---|---|---|---|---|---|---|--:|
 """
+OWN = """
+## Staged by a test of its own
+
+| fault | what happened | layer | severity | noticed by | level | staged | s |
+|---|---|---|---|---|---|---|--:|
+"""
 ODD = """
 ## Odd, and healthy
 
@@ -55,20 +62,32 @@ def seconds(text: str) -> dict[str, str]:
 
 def render(took: Mapping[str, str]) -> str:
     """The page."""
-    return HEAD + "".join(_fault(fault, took.get(fault.name, "-")) for fault in FAULTS.values()) + ODD + "".join(
-        f"| `{oddity.name}` | {oddity.title}{_unseen(oddity)} |\n" for oddity in ODDITIES.values()
-    )  # fmt: skip
+    real = "rehearsal, real host"
+    rows = [(fault, real if fault.name in STAGED_FOR_REAL else "rehearsal") for fault in FAULTS.values()]
+    own = [(each.fault, f"{each.staged}, as {each.why}") for each in ELSEWHERE]
+    odd = (f"| `{oddity.name}` | {oddity.title}{_unseen(oddity)} |\n" for oddity in ODDITIES.values())
+    return "".join((HEAD, *_table(rows, took), OWN, *_table(own, took), ODD, *odd))
 
 
 def _unseen(oddity: Oddity) -> str:
     return f"; unproven: {', '.join(f'`{check}`' for check in oddity.unseen)}" if oddity.unseen else ""
 
 
-def _fault(fault: Fault, took: str) -> str:
-    checks = ", ".join(f"`{check}`" for check in fault.checks)
-    staged = "rehearsal, real host" if fault.name in STAGED_FOR_REAL else "rehearsal"
-    cells = (f"`{fault.name}`", fault.title, fault.layer, fault.severity, checks, fault.level, staged, took)
-    return f"| {' | '.join(cells)} |\n"
+def _table(rows: Iterable[tuple[Fault, str]], took: Mapping[str, str]) -> Iterator[str]:
+    for fault, staged in rows:
+        checks = ", ".join(f"`{check}`" for check in fault.checks)
+        seconds = took.get(fault.name, "-")
+        cells = (
+            f"`{fault.name}`",
+            fault.title,
+            fault.layer,
+            fault.severity,
+            checks,
+            fault.level,
+            staged,
+            seconds,
+        )
+        yield f"| {' | '.join(cells)} |\n"
 
 
 def tests_of_the_real_host() -> Iterator[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,14 +16,18 @@ pytestmark = [pytest.mark.matrix, pytest.mark.alone]
 ASKED = ("--dflash-allow=load", "-k", "decode_rate or compared")
 
 
-def test_a_load_that_is_slower_than_in_an_earlier_run_fails_and_names_both_rates(tmp_path: Path) -> None:
+def test_a_load_that_is_slower_than_in_an_earlier_run_fails_and_names_both_rates(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     then = matrix.run(tmp_path / "then", f"--dflash-expect={TIGHT}", *ASKED)
     assert {each["check"]: each["outcome"] for each in then["findings"]} == {
         "throughput.decode_rate": "pass",
         "throughput.compared": "not_applicable",
     }
     earlier = f"--dflash-compare={tmp_path / 'then' / 'findings.json'}"
+    begun = time.monotonic()
     now = matrix.run(tmp_path / "now", "--dflash-fault=slow-by-a-tenth", earlier, *ASKED)
+    record_property("fault", ["slower-than-before", time.monotonic() - begun])
     found = {each["check"]: each for each in now["findings"]}
     assert found["throughput.compared"]["outcome"] == "fail"
     said = found["throughput.compared"]["summary"]

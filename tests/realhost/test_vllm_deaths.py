@@ -1,7 +1,7 @@
 """How a real vLLM dies, starts and is open: each state fails in the right place, with a true sentence.
 
-In this order, so that four states cost two starts: its core is killed under a stream; it starts again, with a key and
-with the development routes; it is killed, and systemd starts it.
+In this order, so that five states cost two starts: its core is killed under a stream; it starts again, with a key and
+with the development routes; it is put to sleep; it is killed, and systemd starts it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from tests.realhost.vllm_runs import BUDGET, PROFILE, accepted, flag
 
 KEY = "sk-0123456789abcdef"
 KEYED = PROFILE.replace("[flags]", 'api_key_env = "DFLASH_TEST_KEY"\n[flags]') + "key_required = true\n"
-PROBE = "--dflash-allow=probe"
+PASSIVE, PROBE = "--dflash-allow=read", "--dflash-allow=probe"
 AT_ONCE = (PROBE, "--dflash-ready-timeout=2")
+SLEEPS = "the engine sleeps: it lists its models, and answers nothing until it is woken"
 SERVES = "vllm-dflash.service does not serve: "
 
 
@@ -130,6 +131,28 @@ def test_routes_that_serve_without_the_key_are_found_and_those_that_tell_are_not
         assert client.get("/is_sleeping").json == {"is_sleeping": False}
     assert outcomes(document)["exposure.key_required"] == "pass"
     assert KEY not in document["stdout"]
+
+
+@pytest.mark.usefixtures("cut")
+def test_an_engine_that_was_put_to_sleep_is_told_and_is_awake_once_it_was_woken(
+    vllm_host: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vllm_host.wait()
+    monkeypatch.setenv("DFLASH_TEST_KEY", KEY)
+    with Client(f"http://127.0.0.1:{vllm_host.port}", key=KEY) as client:
+        # Level 0 is what a CPU can do: it keeps the weights, and schedules nothing.
+        assert client.post("/sleep?level=0", {}).json == {"status": "sleeping", "level": 0}
+        try:
+            assert client.models() == ("tiny",)
+            asleep = accepted(vllm_host, tmp_path / "asleep", PASSIVE, profile=KEYED)
+        finally:
+            assert client.post("/wake_up", {}).json == {"status": "awake", "tags": None}
+        woken = accepted(vllm_host, tmp_path / "woken", PASSIVE, profile=KEYED)
+    assert red(asleep) - red(woken) == {"endpoint.awake"}
+    sleeps = finding(asleep, "endpoint.awake")
+    assert (sleeps["outcome"], sleeps["observed"]) == ("fail", "asleep")
+    assert sleeps["summary"] == SLEEPS
+    assert finding(woken, "endpoint.awake")["summary"] == "the engine is awake"
 
 
 @pytest.mark.usefixtures("cut")

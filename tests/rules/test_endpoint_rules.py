@@ -47,9 +47,7 @@ def test_who_answered_is_unproven_where_it_was_not_told() -> None:
 def test_an_engine_that_was_put_to_sleep_fails_and_one_that_does_not_tell_is_not_judged() -> None:
     asleep = endpoint.awake(Value(Load(0, 0, asleep=True), "/metrics"))
     assert asleep.outcome is Outcome.FAIL
-    assert asleep.summary == (
-        "the engine sleeps: its weights were put away, and it answers nothing until it is woken"
-    )
+    assert asleep.summary == ("the engine sleeps: it lists its models, and answers nothing until it is woken")
     assert endpoint.awake(Value(Load(1, 0, asleep=False))).outcome is Outcome.PASS
     assert endpoint.awake(Value(Load(0, 0))).outcome is Outcome.NOT_APPLICABLE
     silent = endpoint.awake(Silent("GET /metrics is not there (404)"))
