@@ -7,30 +7,36 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from pytest_dflash import activation, levels, own_command
-from pytest_dflash.engines.registry import dialects, recognise
+from pytest_dflash.engine_units import Services, engine_of, engine_units, listening, named, states
+from pytest_dflash.engines.registry import dialects
 from pytest_dflash.errors import EndpointError, HostError, NotServing, UsageError
 from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.nvidia import Gpu
-from pytest_dflash.facts.procfs import PROCESSES, Process
-from pytest_dflash.facts.reading import Reading, Value, known
-from pytest_dflash.facts.sockets import LISTENER_OWNERS, Owner
+from pytest_dflash.facts.procfs import PROCESSES
+from pytest_dflash.facts.reading import Value, known
+from pytest_dflash.facts.services import SERVICES
+from pytest_dflash.facts.sockets import LISTENER_OWNERS
 from pytest_dflash.host_run import HostRun
 from pytest_dflash.profile.loader import LoadedProfile
-from pytest_dflash.profile.recorder import WINDOW, Recorded, RecordedGpu, record
+from pytest_dflash.profile.recorder import Recorded, RecordedGpu, record
 from pytest_dflash.profile.schema import Profile, Service
 from pytest_dflash.reach import Reach
-from pytest_dflash.report.table import visible
-from pytest_dflash.witness.chain import Chain
+from pytest_dflash.report.table import ended, visible
+from pytest_dflash.rules import contradictions, diagnosis
 
 T = TypeVar("T")
-UNIT_KEY = "service.unit"
+UNIT_KEY, WINDOW = "service.unit", "window.tokens"
+NOT_WELL = (
+    "while this was recorded, the host was not well or contradicted itself; mend it, delete the file and record anew, or "
+    "what is wrong becomes what is expected:"
+)
 
 
 def write(config: pytest.Config) -> int:
@@ -40,19 +46,28 @@ def write(config: pytest.Config) -> int:
         pytest.UsageError: It cannot be written, with what to do instead.
     """
     try:
-        path, doubts = _write(config)
+        path, seen = _write(config)
     except (UsageError, HostError, EndpointError) as error:
         remedy = getattr(error, "remedy", "")
         raise pytest.UsageError(
             f"--dflash-write-profile: {error}" + (f". {remedy}" if remedy else "")
         ) from None
-    again = [own_command.begin(config), *connecting(config), f"--dflash-profile={shlex.quote(str(path))}"]
-    told = "".join(f"{visible(name)}: {visible(doubt)}\n" for name, doubt in doubts.items())
-    sys.stdout.write(
-        f"wrote {path}: read it, mend it, then set reviewed = true\n{told}"
-        f"next: {' '.join(again)} {own_command.suites(config)}\n"
-    )
+    sys.stdout.write("\n".join(map(visible, told(config, path, seen))) + "\n")
     return 0
+
+
+def told(config: pytest.Config, path: Path, seen: Recorded) -> Iterator[str]:
+    """What was written, what stands against it, and the next command: of a host that is not well, the look at why."""
+    yield f"wrote {path}: read it, mend it, then set reviewed = true"
+    if seen.wrong:
+        yield NOT_WELL
+    yield from (f"  {line}" for line in seen.wrong)
+    yield from (f"{key}: {doubt}" for key, doubt in seen.doubts.items())
+    begin = " ".join([own_command.begin(config), *connecting(config)])
+    if seen.wrong:
+        yield f"next: {begin} --dflash-triage --dflash-expect {UNIT_KEY}={shlex.quote(seen.unit)}"
+    else:
+        yield f"next: {begin} --dflash-profile={shlex.quote(str(path))} {own_command.suites(config)}"
 
 
 def connecting(config: pytest.Config) -> list[str]:
@@ -75,10 +90,11 @@ CONNECTING = SWITCHES | {
     "--ssh-identity-file",
     "--sudo-user",
     "--ansible-inventory",
+    "--dflash-fault",
 }
 
 
-def _write(config: pytest.Config) -> tuple[Path, Mapping[str, str]]:
+def _write(config: pytest.Config) -> tuple[Path, Recorded]:
     path: Path = config.invocation_params.dir / config.option.dflash_write_profile
     if path.exists():
         raise UsageError(f"{path} exists and is not overwritten; name another file, or move it away")
@@ -95,7 +111,7 @@ def _write(config: pytest.Config) -> tuple[Path, Mapping[str, str]]:
             file.write(record(seen))
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
-    return path, seen.doubts
+    return path, seen
 
 
 def wanted_unit(expect: Sequence[str]) -> str | None:
@@ -106,29 +122,12 @@ def wanted_unit(expect: Sequence[str]) -> str | None:
     return units[-1] if units else None
 
 
-def candidates(owners: Reading[Mapping[int, Owner]]) -> dict[str, str]:
-    """Units whose processes listen and run a known engine, with the engine's name."""
-    if not isinstance(owners, Value):
-        return {}
-    found: dict[str, str] = {}
-    for owner in owners.value.values():
-        engine, unit = recognise(owner.argv), unit_of(owner)
-        if engine is not None and unit is not None:
-            found[unit] = engine.name
-    return found
-
-
-def unit_of(owner: Owner) -> str | None:
-    """The systemd unit that a process belongs to, by its cgroup."""
-    return next((part for part in reversed(owner.cgroup.split("/")) if part.endswith(".service")), None)
-
-
-def engine_of(processes: Reading[tuple[Process, ...]]) -> str | None:
-    """The engine that one of a unit's processes runs: while it loads, nobody listens yet."""
-    if not isinstance(processes, Value):
-        return None
-    engines = (recognise(process.argv) for process in processes.value)
-    return next((engine.name for engine in engines if engine is not None), None)
+def units_here(units: Mapping[str, str], services: Services) -> str:
+    """Which units may be meant, and how to name one."""
+    if not units:
+        return "no unit of this host runs or names one: start it first, or read as root (--sudo) if it cannot be seen"
+    listed = visible(", ".join(named(units, services)))
+    return f"units of this host that run or name one: {listed}; name it with --dflash-expect {UNIT_KEY}=NAME.service"
 
 
 def observed(reach: Reach, unit: str | None, ready_timeout_s: float | None) -> Recorded:
@@ -137,21 +136,23 @@ def observed(reach: Reach, unit: str | None, ready_timeout_s: float | None) -> R
     Raises:
         UsageError: No unit was named, and none or several run a known engine.
     """
-    look = Collector(reach.connection, unit or "-.mount").collect([LISTENER_OWNERS, PROCESSES])
-    found = candidates(look.reading(LISTENER_OWNERS))
+    look = Collector(reach.connection, unit or "-.mount").collect([LISTENER_OWNERS, PROCESSES, SERVICES])
+    found, services = listening(look.reading(LISTENER_OWNERS)), look.reading(SERVICES)
+    here = engine_units(found, services)
     if unit is None:
         if len(found) != 1:
-            listed = ", ".join(sorted(found)) or "none"
             raise UsageError(
-                f"which unit? Units that listen and run a known engine: {listed}; "
-                f"name it with --dflash-expect {UNIT_KEY}=NAME.service (root may be needed to see owners)"
+                f"which unit? {len(found) or 'None'} listen and run a known engine; {units_here(here, services)} "
+                "(root may be needed to see owners)"
             )
         unit = next(iter(found))
     engine = found.get(unit) or engine_of(look.reading(PROCESSES))
     if engine is None:
+        state = states(services).get(unit, "")
+        started = f"it is {state} by systemd: start it first, or read as root (--sudo) if its processes cannot be seen"
+        then = started if unit in here else units_here(here, services)
         raise UsageError(
-            f"no process of {unit} runs an engine that is known here ({', '.join(dialects())}); start the unit first, "
-            "or read as root (--sudo) if its processes cannot be seen"
+            f"no process of {unit} runs an engine that is known here ({', '.join(dialects())}); {then}"
         )
     profile = Profile(service=Service(unit=unit, engine=engine))
     loaded = LoadedProfile(profile, Path(), "", reviewed=True, sources={}, bases={})
@@ -185,11 +186,13 @@ def shown(run: HostRun) -> Recorded:
     )
     native = known(chain.native_window())
     flags = lasting(flags, run)
-    doubts = {name: doubt for name in flags if (doubt := doubted(chain, name))}
+    doubts = contradictions.doubts(chain, facts)
     setting = run.dialect.window_setting
     # Written once, as [window]: two places could contradict each other.
-    if window is not None and flags.pop(setting, None) is not None and setting in doubts:
-        doubts[WINDOW] = doubts.pop(setting)
+    if window is not None:
+        flags.pop(setting, None)
+        if (doubt := doubts.pop(f"flags.{setting}", None)) is not None:
+            doubts[WINDOW] = doubt
     return Recorded(
         host=run.name,
         unit=run.profile.service.unit,
@@ -204,22 +207,22 @@ def shown(run: HostRun) -> Recorded:
         environment=lasting(environ or {}, run),
         window_tokens=window if window is not None else native,
         window_via="flag" if window is not None else "native",
-        doubts=doubts,
+        doubts={key: run.redact(doubt) for key, doubt in doubts.items()},
+        wrong=[run.redact(line) for line in wrong(run)],
         bind=listening[0] if listening else None,
         key_required=None,
     )
 
 
-def doubted(chain: Chain, setting: str) -> str | None:
-    """What the disk says otherwise than the process that runs: only a person knows which of the two is meant."""
-    files, argv = chain.heard["unit_file"], chain.heard["process_argv"]
-    if not (isinstance(files, Value) and isinstance(argv, Value)):
-        return None
-    disk, runs = files.value.values.get(setting), argv.value.values.get(setting)
-    if setting in files.value.values and chain.dialect.same(setting, disk, runs):
-        return None
-    said = f"says {disk}" if setting in files.value.values else "does not have it"
-    return f"the unit file {said}, which is not in force: which is meant?"
+def wrong(run: HostRun) -> Iterator[str]:
+    """What is wrong with the unit and its host whatever anybody expects, likeliest cause first, and what to do."""
+    facts, settled = run.settled
+    suspected = diagnosis.suspicions(run.profile.service.unit, facts, settled, run.chain)
+    found = [(each.kind, each.judgement) for each in suspected] + contradictions.unfit(facts)
+    for number, (kind, judgement) in enumerate(found, 1):
+        yield f"{number}. {kind}: {judgement.summary}"
+        if judgement.remedy:
+            yield f"   do: {ended(judgement.remedy)}"
 
 
 def lasting(values: Mapping[str, T], run: HostRun) -> dict[str, T]:

@@ -10,18 +10,17 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from pytest_dflash import activation, own_command, recording
-from pytest_dflash.engines.registry import recognise
+from pytest_dflash.engine_units import at_work, engine_units, listening, states
 from pytest_dflash.errors import HostError, ProfileError, UsageError
 from pytest_dflash.facts.collector import Collector
-from pytest_dflash.facts.reading import Reading, Value
-from pytest_dflash.facts.services import SERVICES, ServiceUnit
+from pytest_dflash.facts.services import SERVICES
 from pytest_dflash.facts.sockets import LISTENER_OWNERS
 from pytest_dflash.findings import Judgement
 from pytest_dflash.host_run import HostRun
@@ -45,8 +44,6 @@ WIDTH = 200
 NOBODY = "systemd-journald.service"
 """A unit that every host has: asked in its name where no engine's unit is known."""
 WRONG, UNREACHED = 1, 11
-AT_WORK = ("active", "reloading", "activating", "failed")
-"""States of units that somebody wants to run; the others are named, and not looked at."""
 MOST_UNITS = 4
 """So many fit on a screen with what is wrong with them."""
 
@@ -101,11 +98,11 @@ def _triage(reach: Reach, config: pytest.Config) -> tuple[int, list[str]]:
     reach.connection.deadline_s = FIRST_S  # a stand-in host is started by now
     begun = time.monotonic()
     seen = Collector(reach.connection, NOBODY).collect([LISTENER_OWNERS, SERVICES])
-    listening = recording.candidates(seen.reading(LISTENER_OWNERS))
+    owned = listening(seen.reading(LISTENER_OWNERS))
     services = seen.reading(SERVICES)
-    units = engine_units(listening, services)
+    units = engine_units(owned, services)
     wanted = recording.wanted_unit(config.option.dflash_expect)
-    chosen = [wanted] if wanted else at_work(units, listening, services)[:MOST_UNITS] or [NOBODY]
+    chosen = [wanted] if wanted else at_work(units, owned, services)[:MOST_UNITS] or [NOBODY]
     looks: list[Look] = []
     for unit in chosen:
         left_s = BUDGET_S - (time.monotonic() - begun)
@@ -161,35 +158,6 @@ def masked(judgement: Judgement, redact: Callable[[str], str]) -> Judgement:
             for each in judgement.evidence
         ),
     )
-
-
-def at_work(
-    units: Iterable[str], listening: Container[str], services: Reading[tuple[ServiceUnit, ...]]
-) -> list[str]:
-    """Which of an engine's units to look at: those that failed or start, then those that run or listen.
-
-    Where there are none, the first that is installed.
-    """
-    known = states(services)
-    wanted = [unit for unit in units if known.get(unit) in AT_WORK or unit in listening]
-    return sorted(wanted, key=lambda unit: known.get(unit, "active") == "active") or list(units)[:1]
-
-
-def states(services: Reading[tuple[ServiceUnit, ...]]) -> dict[str, str]:
-    """What systemd says of each unit."""
-    return {each.name: each.active_state for each in services.value} if isinstance(services, Value) else {}
-
-
-def engine_units(listening: Mapping[str, str], services: Reading[tuple[ServiceUnit, ...]]) -> dict[str, str]:
-    """Units of a known engine, with its name: those that listen, then those that try or failed, then the rest."""
-    order = (*AT_WORK, "deactivating")
-    known = services.value if isinstance(services, Value) else ()
-    found = dict(listening)
-    for each in sorted(known, key=lambda s: order.index(s.active_state) if s.active_state in order else 9):
-        engine = recognise(each.argv)
-        if engine is not None:
-            found.setdefault(each.name, engine.name)
-    return found
 
 
 def told(head: Sequence[str], found: Sequence[Suspicion], command: str, *, apart: bool = False) -> list[str]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from pytest_dflash import engine_units
 from pytest_dflash.checks import check
 from pytest_dflash.facts.host_facts import Facts
 from pytest_dflash.findings import Judgement
+from pytest_dflash.host_run import HostRun
 from pytest_dflash.rules import reload, restart, systemd
 from pytest_dflash.witness.chain import Chain
 
 
 @check("systemd.loaded")
-def test_the_unit_is_loaded(facts: Facts) -> Judgement:
-    return systemd.loaded(facts.unit)
+def test_the_unit_is_loaded(facts: Facts, host_run: HostRun) -> Judgement:
+    return systemd.loaded(facts.unit, partial(engine_units.here, host_run.ask))
 
 
 @check("systemd.active")
-def test_the_unit_is_active(facts: Facts) -> Judgement:
-    return systemd.active(facts.unit)
+def test_the_unit_is_active(facts: Facts, host_run: HostRun) -> Judgement:
+    return systemd.active(facts.unit, partial(engine_units.here, host_run.ask))
 
 
 @check("systemd.reloaded")

@@ -8,45 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_dflash.facts.procfs import Process
-from pytest_dflash.facts.reading import Absent, Silent, Value
-from pytest_dflash.facts.sockets import Owner
 from pytest_dflash.own_command import shipped
-from pytest_dflash.recording import candidates, engine_of, unit_of, wanted_unit
-
-SGLANG = ("/opt/venv/bin/python", "-m", "sglang.launch_server", "--port", "30000")
-
-
-def process(argv: tuple[str, ...]) -> Process:
-    return Process(1, 0, argv, Absent(), Silent("not asked"), 1, 0, "/system.slice/a.service", {})
-
-
-def test_only_units_whose_listener_runs_a_known_engine_are_candidates() -> None:
-    owners = {
-        1: Owner(1, "/system.slice/sglang.service", SGLANG),
-        2: Owner(2, "/system.slice/sshd.service", ("sshd",)),
-        3: Owner(3, "/user.slice/session-3.scope", SGLANG),
-    }
-    assert candidates(Value(owners)) == {"sglang.service": "sglang"}
-    assert candidates(Silent("no ss")) == {}
-
-
-@pytest.mark.parametrize(
-    "cgroup, unit",
-    [
-        ("/system.slice/system-sglang.slice/sglang@0.service", "sglang@0.service"),
-        ("/system.slice/docker-1234.scope", None),
-        ("/", None),
-    ],
-)
-def test_the_unit_is_the_last_service_of_the_cgroup(cgroup: str, unit: str | None) -> None:
-    assert unit_of(Owner(1, cgroup, ())) == unit
-
-
-def test_a_loading_unit_is_known_by_its_process_though_nobody_listens_yet() -> None:
-    assert engine_of(Value((process(("bash",)), process(SGLANG)))) == "sglang"
-    assert engine_of(Value((process(("bash",)),))) is None
-    assert engine_of(Silent("no permission")) is None
+from pytest_dflash.recording import NOT_WELL, wanted_unit
 
 
 def test_the_last_unit_that_was_named_counts() -> None:
@@ -70,3 +33,91 @@ def test_the_next_command_keeps_what_leads_to_the_host(pytester: pytest.Pytester
     again = pytester.runpytest_subprocess("--host=rehearsal", f"--dflash-write-profile={path}")
     assert again.ret == 4
     again.stderr.fnmatch_lines(["*exists and is not overwritten; name another file, or move it away"])
+
+
+HERE = "sglang-k26-ddtree.service (sglang, active); name it with --dflash-expect service.unit=NAME.service"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault, unit, told",
+    [
+        (
+            (),
+            "other.service",
+            "*no process of other.service runs an engine that is known here (*); units of this host that run or name *: "
+            + HERE,
+        ),
+        (
+            ("--dflash-fault=stopped",),
+            "sglang-k26-ddtree.service",
+            "*it is inactive by systemd: start it first, or read as root (--sudo) if its processes cannot be seen",
+        ),
+        (
+            ("--dflash-fault=no-such-unit",),
+            "",
+            "*which unit? None listen and run a known engine; no unit of this host runs or names one: start it first*",
+        ),
+    ],
+)
+def test_where_no_engine_runs_in_the_unit_those_of_this_host_are_named(
+    pytester: pytest.Pytester, fault: tuple[str, ...], unit: str, told: str
+) -> None:
+    named = [f"--dflash-expect=service.unit={unit}"] if unit else []
+    ran = pytester.runpytest_inprocess("--host=rehearsal", "--dflash-write-profile=p.toml", *fault, *named)
+    assert ran.ret == 4
+    ran.stderr.fnmatch_lines([told.replace("[", "[[]")])
+    assert not (pytester.path / "p.toml").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault, lines, written",
+    [
+        (
+            "window-dropped",
+            (
+                "  1. drift: speculative-draft-window-size drifted between server_info and draft_runner_log: 2048 became None",
+                "window.tokens: the engine's answer says 2048, the draft runner says None: which is meant?",
+            ),
+            "tokens = 2048  # the engine's answer says 2048, the draft runner says None: which is meant?",
+        ),
+        (
+            "edited-not-reloaded",
+            ("window.tokens: the unit file says 2048, the manager says nothing: which is meant?",),
+            "#   1. drift: the manager does not hold what is on disk: ",
+        ),
+        (
+            "environment-file-edited",
+            ("  1. drift: the process runs with an older environment: OMP_NUM_THREADS: ",),
+            'OMP_NUM_THREADS = "8"  # ',
+        ),
+        (
+            "companion-left-behind",
+            ("  1. stack: packages that belong together are of different releases: ",),
+            "#   1. ",
+        ),
+    ],
+)
+def test_a_host_that_contradicts_itself_is_told_to_do_so_before_it_is_expected(
+    pytester: pytest.Pytester, fault: str, lines: tuple[str, ...], written: str
+) -> None:
+    ran = pytester.runpytest_inprocess(
+        "--host=rehearsal", f"--dflash-fault={fault}", "--dflash-write-profile=p.toml"
+    )
+    assert ran.ret == 0
+    assert NOT_WELL in ran.outlines
+    for line in lines:
+        assert any(each.startswith(line) for each in ran.outlines), ran.outlines
+    assert f"\n{written}" in (pytester.path / "p.toml").read_text()
+    look = f"--host=rehearsal --dflash-fault={fault} --dflash-triage --dflash-expect"
+    assert ran.outlines[-1].endswith(f"{look} service.unit=sglang-k26-ddtree.service")
+
+
+@pytest.mark.slow
+def test_a_package_that_is_there_twice_is_asked_about_at_its_version(pytester: pytest.Pytester) -> None:
+    ran = pytester.runpytest_inprocess(
+        "--host=rehearsal", "--dflash-fault=package-twice", "--dflash-write-profile=p.toml"
+    )
+    assert "stack.packages.sglang: one folder has it 2 times, 0.5.19, 0.5.23: which is meant?" in ran.outlines
+    assert 'sglang = ">=0.5.19"  # one folder has it 2 times' in (pytester.path / "p.toml").read_text()

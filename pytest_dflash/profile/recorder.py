@@ -26,12 +26,18 @@ RELEVANT = re.compile(
 )
 """Variables that change how an engine computes. Paths, homes and what the manager sets are none of them."""
 
-WINDOW = "window.tokens"
+WIDEST = 300
+"""Letters of what is wrong, on its line of the file; a remark beside a value is shorter."""
 
 HEAD = """\
 # What {host} showed. It says what is, not what should be: read it, mend it, delete what does not matter.
 # Then set this to true; until a person does, the run says that nobody vouches for these expectations.
 reviewed = false
+"""
+
+WRONG = """\
+# While this was recorded, the host was not well or contradicted itself. Mend it, delete this file and record anew: what is
+# wrong must not become what is expected.
 """
 
 TAIL = """
@@ -75,7 +81,8 @@ class Recorded:
         flags: From the command line of the serving process, a bare switch as True.
         environment: Of the serving process; only what concerns the engine is written.
         window_via: "flag", "native" or "either".
-        doubts: By flag, or "window.tokens": what stands against the value, in a few words.
+        doubts: By key, such as "flags.tp-size" or "window.tokens": what stands against the value, in a few words.
+        wrong: What was wrong with the host meanwhile, a line each.
         bind: The address that the port is bound to.
         key_required: Whether a request without a key is refused.
     """
@@ -95,6 +102,7 @@ class Recorded:
     window_tokens: int | None = None
     window_via: str = "either"
     doubts: Mapping[str, str] = field(default_factory=dict)
+    wrong: Sequence[str] = ()
     bind: str | None = None
     key_required: bool | None = None
 
@@ -102,6 +110,9 @@ class Recorded:
 def record(observed: Recorded) -> str:
     """The text of a profile with which this host passes, once reviewed. UTF-8, newline at the end."""
     parts = [HEAD.format(host=_comment(observed.host))]
+    if observed.wrong:
+        lines = [f"#   {_comment(line, WIDEST)}\n" for line in observed.wrong]
+        parts.append("".join([WRONG, *lines]))
     for table, remark, entries in _tables(observed):
         lines = list(entries)
         if lines:
@@ -115,13 +126,24 @@ def _tables(seen: Recorded) -> Iterator[tuple[str, str, Iterable[str]]]:
     yield "service", "", [*_lines(service), *_checked({"served_model": seen.served_model}, terms.Said)]
     yield "endpoint", "", _endpoint(seen)
     yield "stack", "at least what was found", _stack(seen)
-    yield "stack.packages", "of the interpreter that the service runs", _versions(seen.packages)
+    packages = _versions(seen.packages, _of("stack.packages", seen))
+    yield "stack.packages", "of the interpreter that the service runs", packages
     yield "gpu", "", _gpu(seen.gpus)
-    yield "flags", "as on the command line, without the dashes", _free(seen.flags, terms.FLAG, seen.doubts)
-    relevant = {name: value for name, value in seen.environment.items() if RELEVANT.match(name)}
-    yield "environment", "of the serving process", _free(relevant, terms.VARIABLE)
+    flags = _free(seen.flags, terms.FLAG, _of("flags", seen))
+    yield "flags", "as on the command line, without the dashes", flags
+    relevant, doubted = (
+        {name: value for name, value in each.items() if RELEVANT.match(name)}
+        for each in (seen.environment, _of("environment", seen))
+    )
+    yield "environment", "of the serving process", _free(relevant, terms.VARIABLE, doubted)
     yield "window", "", _window(seen)
     yield "exposure", "", _exposure(seen)
+
+
+def _of(table: str, seen: Recorded) -> dict[str, str]:
+    """The doubts about the keys of a table."""
+    begin = f"{table}."
+    return {key.removeprefix(begin): words for key, words in seen.doubts.items() if key.startswith(begin)}
 
 
 def _endpoint(seen: Recorded) -> Iterator[str]:
@@ -138,7 +160,7 @@ def _stack(seen: Recorded) -> Iterator[str]:
     yield from _checked({"compute_capability": seen.compute_capability}, terms.Capability)
 
 
-def _versions(found: Mapping[str, str | None]) -> Iterator[str]:
+def _versions(found: Mapping[str, str | None], doubts: Mapping[str, str] | None = None) -> Iterator[str]:
     """`>=` what was found: a newer version is no fault, an older one is. Local labels (+cu128) are left out."""
     for name, text in sorted(found.items()):
         if text is None or not terms.PACKAGE.fullmatch(name):
@@ -148,7 +170,8 @@ def _versions(found: Mapping[str, str | None]) -> Iterator[str]:
         except InvalidVersion:
             yield f"# {_comment(name)}: found {_comment(text)}, which no specifier can be compared with"
         else:
-            yield f"{_key(name)} = {_value('>=' + text.strip().partition('+')[0])}"
+            line = f"{_key(name)} = {_value('>=' + text.strip().partition('+')[0])}"
+            yield _doubted(line, (doubts or {}).get(name))
 
 
 def _gpu(gpus: Sequence[RecordedGpu]) -> Iterator[str]:
@@ -167,7 +190,7 @@ def _gpu(gpus: Sequence[RecordedGpu]) -> Iterator[str]:
 
 def _window(seen: Recorded) -> Iterator[str]:
     tokens = list(_checked({"tokens": seen.window_tokens}, _field(Window, "tokens")))
-    yield from (_doubted(line, seen.doubts.get(WINDOW)) for line in tokens)
+    yield from (_doubted(line, seen.doubts.get("window.tokens")) for line in tokens)
     if tokens:
         yield from _checked({"via": seen.window_via}, terms.Via)
 
@@ -192,11 +215,16 @@ def _free(
         else:
             spellings.add(spelling)
             yield from (_doubted(line, (doubts or {}).get(name)) for line in _lines({name: value}))
+    yield from (
+        f"# {_comment(name)}: {_comment(doubt)}"
+        for name, doubt in (doubts or {}).items()
+        if name not in found
+    )
 
 
 def _doubted(line: str, doubt: str | None) -> str:
     """The line with a question to the person who reads it."""
-    return f"{line}  # {_comment(doubt)}" if doubt else line
+    return f"{line}  # {_comment(doubt, WIDEST)}" if doubt else line
 
 
 def _field(table: type[Any], name: str) -> Any:
@@ -259,7 +287,7 @@ def _value(value: Any) -> str:
             return repr(value)
 
 
-def _comment(text: str) -> str:
+def _comment(text: str, most: int = 80) -> str:
     """One line, nothing but what is visible."""
     whole = text.encode("utf-8", "replace").decode()
-    return " ".join("".join(c if c.isprintable() else " " for c in whole).split())[:80]
+    return " ".join("".join(c if c.isprintable() else " " for c in whole).split())[:most]

@@ -12,10 +12,11 @@ from pytest_dflash.findings import Evidence, Judgement, failed, passed, unproven
 from pytest_dflash.lifecycle.phase import Phase
 from pytest_dflash.lifecycle.readiness import Settled
 from pytest_dflash.lifecycle.settling import reasons
+from pytest_dflash.rules import systemd
 
 
-def serves(unit: str, facts: Facts, settled: Settled) -> Judgement:
-    """Whether the unit serves, and why not."""
+def serves(unit: str, facts: Facts, settled: Settled, here: systemd.Here | None = None) -> Judgement:
+    """Whether the unit serves, and why not; `here` is asked for the units of engines where there is none of this name."""
     if settled.phase is Phase.READY:
         return passed(f"{unit} serves: {settled.why}", expected="ready", observed="ready")
     rest: dict[str, Any] = {"expected": "ready", "observed": str(settled.phase)}
@@ -29,6 +30,8 @@ def serves(unit: str, facts: Facts, settled: Settled) -> Judgement:
         for entry in reasons(facts, settled)
     )
     remedy = f"`journalctl -u {unit}` tells more; mend, start it, and run this again"
+    if here is not None and systemd.is_missing(facts.unit):
+        remedy = systemd.not_there(here())
     summary = f"{unit} does not serve: {settled.why}"
     if settled.phase is Phase.UNKNOWN:
         return unproven(summary, remedy=remedy, **rest)

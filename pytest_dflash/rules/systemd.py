@@ -5,6 +5,7 @@ Law: pure. What its files say is `reload`'s, what its process runs with is `rest
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pytest_dflash.facts.exits import exit_meaning
@@ -35,8 +36,29 @@ STABLE_S = 86_400
 """How long a unit must have run, in seconds, until restarts before count no more."""
 
 
-def loaded(unit: Reading[Unit]) -> Judgement:
-    """The manager has loaded the unit."""
+Here = Callable[[], Sequence[str]]
+"""Tells the units of engines that this host has; asked only where it has none of the profile's name."""
+
+
+def not_there(units: Sequence[str]) -> str:
+    """What to do where no unit of the profile's name exists; `units` of an engine's that this host has instead."""
+    if not units:
+        return (
+            f"{LOAD_STATES['not-found'][1]}; no unit of this host runs or names an engine that is known here"
+        )
+    return (
+        f"set service.unit to the unit that is meant; those of an engine on this host: {', '.join(units)}; "
+        "for a user's unit set service.user_manager"
+    )
+
+
+def is_missing(unit: Reading[Unit]) -> bool:
+    """Whether systemd says that it has no such unit."""
+    return isinstance(unit, Value) and unit.value.load_state == "not-found"
+
+
+def loaded(unit: Reading[Unit], here: Here | None = None) -> Judgement:
+    """The manager has loaded the unit; `here` is asked for the units of engines where it has none of this name."""
     if isinstance(unit, Silent) and NO_NAME in unit.why:
         return failed(
             f"no unit can have this name: {unit.why}",
@@ -47,6 +69,7 @@ def loaded(unit: Reading[Unit]) -> Judgement:
         )
     state = unit.value.load_state if isinstance(unit, Value) else ""
     cause, remedy = LOAD_STATES.get(state, ("the manager has not loaded it", "`systemctl status` tells why"))
+    remedy = not_there(here()) if here is not None and is_missing(unit) else remedy
     return compare(
         "systemctl show",
         unit,
@@ -61,8 +84,9 @@ def loaded(unit: Reading[Unit]) -> Judgement:
     )
 
 
-def active(unit: Reading[Unit]) -> Judgement:
-    """The unit is active and runs."""
+def active(unit: Reading[Unit], here: Here | None = None) -> Judgement:
+    """The unit is active and runs; `here` as of `loaded`."""
+    remedy = "`journalctl -u` the unit shows its last lines; mend, start it, and run this again"
     return compare(
         "systemctl show",
         unit,
@@ -72,7 +96,7 @@ def active(unit: Reading[Unit]) -> Judgement:
             lambda found: found.active_state == "active" and found.sub_state == "running",
             shown=state,
             cause="what its process ended with is told beside its state",
-            remedy="`journalctl -u` the unit shows its last lines; mend, start it, and run this again",
+            remedy=not_there(here()) if here is not None and is_missing(unit) else remedy,
         ),
     )
 

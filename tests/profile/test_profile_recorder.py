@@ -104,6 +104,7 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 MAYBE = st.none() | ODD
+KEYS = st.builds("{}.{}".format, st.sampled_from(["flags", "environment", "stack.packages", "window"]), ODD)
 GPUS = st.builds(
     RecordedGpu,
     name=MAYBE,
@@ -133,6 +134,8 @@ GPUS = st.builds(
         window_via=ODD,
         bind=MAYBE,
         key_required=st.none() | st.booleans(),
+        doubts=st.dictionaries(KEYS, ODD, max_size=3),
+        wrong=st.lists(ODD, max_size=2),
     )
 )
 def test_whatever_a_host_says_the_loader_accepts(seen: Recorded, read: Callable[[Recorded], Profile]) -> None:
@@ -143,7 +146,32 @@ def test_what_disk_and_process_say_differently_is_asked_at_the_value(
     read: Callable[[Recorded], Profile],
 ) -> None:
     doubt = "the unit file says 64, which is not in force: which is meant?"
-    seen = replace(SEEN, doubts={"tp-size": doubt, "window.tokens": doubt})
-    assert f"tp-size = 8  # {doubt}\n" in record(seen)
-    assert f"tokens = 2048  # {doubt}\n" in record(seen)
+    keys = ("flags.tp-size", "window.tokens", "environment.NCCL_P2P_LEVEL", "stack.packages.torch")
+    seen = replace(SEEN, doubts=dict.fromkeys(keys, doubt))
+    for line in ("tp-size = 8", "tokens = 2048", 'NCCL_P2P_LEVEL = "SYS"', 'torch = ">=2.9.1"'):
+        assert f"{line}  # {doubt}\n" in record(seen)
+    assert read(seen) == read(SEEN)
+
+
+def test_what_only_the_disk_has_is_asked_without_a_value(read: Callable[[Recorded], Profile]) -> None:
+    seen = replace(
+        SEEN,
+        doubts={"flags.nnodes": "which?", "environment.NCCL_DEBUG": "which?", "environment.PAGER": "which?"},
+    )
+    text = record(seen)
+    assert "\n# nnodes: which?\n" in text
+    assert "\n# NCCL_DEBUG: which?\n" in text
+    assert "PAGER" not in text
+    assert read(seen) == read(SEEN)
+
+
+def test_what_was_wrong_with_the_host_stands_on_top(read: Callable[[Recorded], Profile]) -> None:
+    seen = replace(SEEN, wrong=["1. drift: tp-size\nx = 1", "   do: " + "mend it " * 99])
+    head = record(seen).split("[service]")[0].splitlines()
+    assert head[2] == "reviewed = false"
+    assert head[4].startswith(
+        "# While this was recorded, the host was not well or contradicted itself. Mend it"
+    )
+    assert head[6] == "#   1. drift: tp-size x = 1"
+    assert len(head[7]) < 320
     assert read(seen) == read(SEEN)

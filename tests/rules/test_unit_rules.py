@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -53,6 +54,29 @@ def test_a_unit_that_is_not_loaded_fails_with_the_next_step(state: str, remedy: 
     assert judgement.outcome is Outcome.FAIL
     assert judgement.summary == f"load state of the unit: expected loaded, found {state}"
     assert judgement.remedy == remedy
+
+
+@pytest.mark.parametrize("rule", [systemd.loaded, systemd.active])
+def test_where_the_unit_is_not_the_host_s_engines_are_named(rule: Callable[..., Judgement]) -> None:
+    gone = unit(load_state="not-found", active_state="inactive", sub_state="dead")
+    assert rule(gone, lambda: ["a.service (sglang, active)", "b.service (vllm, failed)"]).remedy == (
+        "set service.unit to the unit that is meant; those of an engine on this host: a.service (sglang, active), "
+        "b.service (vllm, failed); for a user's unit set service.user_manager"
+    )
+    assert str(rule(gone, list).remedy).endswith(
+        "no unit of this host runs or names an engine that is known here"
+    )
+
+
+@pytest.mark.parametrize("rule", [systemd.loaded, systemd.active])
+def test_a_host_is_not_asked_for_other_units_where_the_profile_s_is_there(
+    rule: Callable[..., Judgement],
+) -> None:
+    def here() -> list[str]:
+        raise AssertionError
+
+    assert rule(unit(), here).outcome is Outcome.PASS
+    assert rule(unit(load_state="masked", active_state="failed"), here).outcome is Outcome.FAIL
 
 
 def test_a_template_is_told_to_be_one() -> None:

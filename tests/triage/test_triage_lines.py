@@ -5,37 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_dflash import triage
-from pytest_dflash.facts.reading import Silent, Value
-from pytest_dflash.facts.services import ServiceUnit
 from pytest_dflash.findings import Evidence, failed
 from pytest_dflash.profile.schema import Service
 from pytest_dflash.rules.diagnosis import Suspicion, together
-
-SGLANG = ("python", "-m", "sglang.launch_server", "--model-path", "m")
-
-
-def unit(name: str, state: str, argv: tuple[str, ...] = SGLANG) -> ServiceUnit:
-    return ServiceUnit(name, state, "", argv)
 
 
 def suspicion(number: int, kind: str = "drift", unit: str | None = None) -> Suspicion:
     evidence = tuple(Evidence(source="unit_file", reading="value", value=n, differs=n == 1) for n in range(3))
     judgement = failed(f"wrong {number}", cause="somebody", remedy=f"mend {number}", evidence=evidence)
     return Suspicion(kind, judgement, "look there", unit)
-
-
-def test_units_that_listen_come_first_then_those_that_failed() -> None:
-    services = (unit("old.service", "inactive"), unit("bad.service", "failed"), unit("up.service", "active"))
-    found = triage.engine_units({"up.service": "sglang"}, Value(services))
-    assert list(found) == ["up.service", "bad.service", "old.service"]
-
-
-def test_every_unit_that_somebody_wants_to_run_is_looked_at() -> None:
-    services = (unit("a.service", "active"), unit("b.service", "failed"), unit("old.service", "inactive"))
-    units = {"a.service": "sglang", "b.service": "vllm", "old.service": "sglang"}
-    assert triage.at_work(units, {"a.service": "sglang"}, Value(services)) == ["b.service", "a.service"]
-    assert triage.at_work({"old.service": "sglang"}, {}, Value(services)) == ["old.service"]
-    assert triage.at_work({}, {}, Silent("no")) == []
 
 
 def test_a_unit_that_does_not_serve_comes_first_and_the_machine_last_and_once() -> None:
@@ -67,14 +45,6 @@ def test_a_secret_is_masked_before_a_line_is_shortened() -> None:
     )
     masked = triage.masked(long, lambda text: text.replace("s3cret-s3cret", "****"))
     assert "s3cr" not in "".join(triage.told(["h"], [Suspicion("drift", masked, "look")], "x"))
-
-
-def test_a_unit_of_no_engine_is_none_of_ours() -> None:
-    assert triage.engine_units({}, Value((unit("ssh.service", "active", ("sshd", "-D")),))) == {}
-
-
-def test_a_host_that_lists_no_services_has_those_that_listen() -> None:
-    assert triage.engine_units({"a.service": "vllm"}, Silent("no")) == {"a.service": "vllm"}
 
 
 def test_however_much_is_wrong_there_are_fifteen_lines_and_the_next_command_is_the_last() -> None:
