@@ -19,18 +19,13 @@ from typing import Any
 
 import pytest
 
-from pytest_dflash import host_entry, waivers
+from pytest_dflash import engine_units, host_entry, waivers
 from pytest_dflash.checks import Check
 from pytest_dflash.endpoint import service
 from pytest_dflash.endpoint.service import Service
 from pytest_dflash.engines.dialect import Load
 from pytest_dflash.engines.registry import dialect
-from pytest_dflash.errors import (
-    EndpointError,
-    HostError,
-    HostUnreachable,
-    NotServing,
-)
+from pytest_dflash.errors import EndpointError, HostError, HostUnreachable, NotServing
 from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.digits import whole
 from pytest_dflash.facts.host_facts import ALIVE, ALL, PULSE, Facts
@@ -346,7 +341,7 @@ class HostRun:
 
     def readiness(self) -> Judgement:
         """Whether the unit serves, and why not."""
-        return serves(self.profile.service.unit, *self.settled)
+        return serves(self.profile.service.unit, *self.settled, here=partial(engine_units.here, self.ask))
 
     def carry(self, what: str, nodeid: str, error: HostError | EndpointError) -> Judgement:
         """The first check that meets a failure of the host carries it; the others are blocked by it."""
