@@ -90,7 +90,7 @@ def test_the_prefix_cache_changes_no_answer(trial: Trial) -> Judgement:
     return pointless(alone, "what the cache gives") or tree_text.cache_consistent(trial.cached, trial.grounds)
 
 
-@check("tree.sampling", level="load", requests=192, tokens=TOKENS["sampled"] + 16)
+@check("tree.sampling", level="load", requests=288, tokens=TOKENS["sampled"] + 16)
 def test_temperature_one_samples_as_the_target_would(trial: Trial) -> Judgement:
     for other in (
         lossless([trial.alone], trial.grounds),
@@ -135,7 +135,7 @@ def test_budget_accepts_as_many_drafts_as_it_should(
 
 
 @check(
-    "tree.sampling_per_budget", level="reconfigure", per="budget", restarts=1, requests=192,
+    "tree.sampling_per_budget", level="reconfigure", per="budget", restarts=1, requests=288,
     tokens=TOKENS["sampled"] + 16,
 )  # fmt: skip
 def test_budget_samples_as_the_target_would(

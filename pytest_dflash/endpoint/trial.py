@@ -17,10 +17,11 @@ from pytest_dflash.facts.reading import Reading, Value
 from pytest_dflash.findings import Json
 from pytest_dflash.oracle import prompts
 from pytest_dflash.oracle.acceptance import Drafted
-from pytest_dflash.oracle.answers import Grounds, Part, Said, counted, each_of
+from pytest_dflash.oracle.answers import Grounds, Part, Said, counted, each_of, joined
 from pytest_dflash.oracle.choice import Choice, Oracle
 from pytest_dflash.oracle.loops import loop
 from pytest_dflash.oracle.noise import Noise
+from pytest_dflash.oracle.sampling import ENOUGH_DOUBT, boldness
 
 ALONE = ((37, 112), (61, 112), (90, 112), (150, 112))
 """Tokens of the prompt, and new ones: one request at a time."""
@@ -30,6 +31,8 @@ AT_ONCE = 4
 EDGE_TOKENS = 24
 CACHED = (120, 48)
 LONG = (48, 384)
+SAMPLED = (61, 90, 150, 37)
+"""Tokens of the prompts that are answered at temperature 1: the next one where the target was too sure after those before."""
 SEEDS, SAMPLED_TOKENS, FIRST_TOKENS = 16, 40, 160
 GRAMMAR_TOKENS = 96
 SCHEMA: Json = {
@@ -47,7 +50,7 @@ TOKENS = {
     "edges": EDGE_TOKENS * 17,
     "long": LONG[1],
     "cached": 4 * CACHED[1],
-    "sampled": SEEDS * SAMPLED_TOKENS + FIRST_TOKENS,
+    "sampled": len(SAMPLED) * SEEDS * SAMPLED_TOKENS + FIRST_TOKENS,
     "grammar": (1 + AT_ONCE) * GRAMMAR_TOKENS,
 }
 """New tokens of each part, at most."""
@@ -126,23 +129,30 @@ class Trial:
 
     @property
     def sampled(self) -> Part:
-        """Answers at temperature 1 to one prompt, each with its own seed; one at a time."""
-        prompt = self._prompts["alone", ALONE[1][0]]
+        """Answers at temperature 1, each with its own seed; to as many prompts as it takes; one at a time."""
+        return self._part("sampled", self._sample)
 
-        def ask() -> Part:
-            orders = [
-                Order(prompt=prompt, max_tokens=SAMPLED_TOKENS, temperature=1.0, seed=self.seed % 10**6 + n)
-                for n in range(SEEDS)
-            ]
-            spoken = self.speaker.say_all(orders, 1)
-            said = [Said(f"seed {n}", prompt, each) for n, each in enumerate(spoken)]
-            return self.opinion.of(said, greedy=False)
+    def _sample(self) -> Part:
+        parts: list[Part] = []
+        for length in SAMPLED:
+            parts.append(self._sampled(self._prompts["alone", length]))
+            lines = [line.scored for part in parts for line in part.lines]
+            if not lines or boldness(lines).doubt >= ENOUGH_DOUBT:
+                break
+        return joined(parts)
 
-        return self._part("sampled", ask)
+    def _sampled(self, prompt: tuple[int, ...] | str) -> Part:
+        seeds = [self.seed % 10**6 + n for n in range(SEEDS)]
+        orders = [
+            Order(prompt=prompt, max_tokens=SAMPLED_TOKENS, temperature=1.0, seed=seed) for seed in seeds
+        ]
+        spoken = self.speaker.say_all(orders, 1)
+        said = [Said(f"seed {n}", prompt, each) for n, each in enumerate(spoken)]
+        return self.opinion.of(said, greedy=False)
 
     @cached_property
     def first_tokens(self) -> tuple[tuple[int, ...], Mapping[int, float]]:
-        """First tokens of many answers to that prompt, and the logprobs of the target's likeliest ones there."""
+        """First tokens of many answers to the first of these prompts, and the logprobs of the target's likeliest ones there."""
         line = next(iter(self.sampled.lines), None)
         if line is None:
             return (), {}
@@ -152,7 +162,7 @@ class Trial:
         ]
         spoken = self.speaker.say_all(orders, AT_ONCE)
         tokens = [each.tokens[0] for each in spoken if each.tokens]
-        tokens += [each.said[0] for each in self.sampled.lines if each.said]
+        tokens += [each.said[0] for each in self.sampled.lines if each.said and each.prompt == line.prompt]
         return tuple(tokens), dict(line.scored[0].best)
 
     @property

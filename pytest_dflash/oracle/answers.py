@@ -57,6 +57,18 @@ class Part:
         return sum(each.spoken.completion_tokens or len(each.spoken.tokens or ()) for each in self.said)
 
 
+def joined(parts: Sequence[Part]) -> Part:
+    """Parts that were asked for one purpose, as one; what was counted around each is left out."""
+    return Part(
+        said=tuple(each for part in parts for each in part.said),
+        lines=tuple(each for part in parts for each in part.lines),
+        samples=tuple(each for part in parts for each in part.samples),
+        silent=tuple(each for part in parts for each in part.silent),
+        generating_s=sum(part.generating_s for part in parts),
+        judging_s=sum(part.judging_s for part in parts),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Grounds:
     """What the answers of a trial are judged on.

@@ -15,17 +15,25 @@ from pytest_dflash.oracle.alarm import chi_square_tail, normal_tail
 
 CELL = 5.0
 """A cell of the test expects at least so many samples; what is rarer is put together."""
+ENOUGH_DOUBT = 25.0
+"""Of the target, in all positions together: greedy answers then lie at least its square root, 5, away from what is
+expected, which no false-alarm rate of ours forgives (4.6 at 64 budgets). With less an engine that never samples may pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """One test: how unlikely the samples are, were they the target's. `probability` 1 where nothing was to be told."""
+    """One test: how unlikely the samples are, were they the target's. `probability` 1 where nothing was to be told.
+
+    Attributes:
+        doubt: The variance of what was counted: small where the target is sure of nearly every token.
+    """
 
     statistic: float
     probability: float
     samples: int
     expected: float = 0.0
     observed: float = 0.0
+    doubt: float = 0.0
 
 
 def first_token(samples: Sequence[int], target: Mapping[int, float]) -> Test:
@@ -76,6 +84,6 @@ def boldness(lines: Sequence[Sequence[Scored]]) -> Test:
             variance += probability * (1 - probability)
             positions += 1
     if variance < CELL:
-        return Test(0.0, 1.0, positions, expected, observed)
+        return Test(0.0, 1.0, positions, expected, observed, variance)
     z = (observed - expected) / math.sqrt(variance)
-    return Test(z, normal_tail(z), positions, expected, observed)
+    return Test(z, normal_tail(z), positions, expected, observed, variance)

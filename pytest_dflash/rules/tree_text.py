@@ -146,32 +146,35 @@ def sampled(part: Part, first: tuple[Sequence[int], Mapping[int, float]], ground
         first: First tokens of more of them, and logprobs of the target's likeliest ones there.
         grounds: The oracle.
     """
-    texts = [each.spoken.tokens or each.spoken.text for each in part.said]
-    different, alpha = len(set(texts)), alarm.share(grounds.cells)
-    measures = {"answers": float(len(texts)), "different_answers": float(different)}
-    if different == 1 and len(texts) > 1:
+    texts = {(each.prompt, each.spoken.tokens or each.spoken.text) for each in part.said}
+    asked, different, many = len({each.prompt for each in part.said}), len(texts), len(part.said)
+    alpha, bold = alarm.share(grounds.cells), sampling.boldness([line.scored for line in part.lines])
+    measures = {"answers": float(many), "different_answers": float(different)}
+    prompts = "one prompt" if asked == 1 else f"{asked} prompts"
+    rescored = grounds.choice.oracle is Oracle.RESCORING
+    told_apart = bold.doubt >= sampling.ENOUGH_DOUBT
+    if different == asked < many and (told_apart or not rescored):
         return failed(
-            f"{len(texts)} answers at temperature 1 to one prompt are all the same: it does not sample",
+            f"{many} answers at temperature 1 to {prompts} are all the same: it does not sample",
             expected="different answers",
             observed=different,
             cause="the speculative path is greedy whatever the request says, or one seed serves all",
             remedy='look for "falling back to greedy" in the log, and for the sampling that the tree supports',
             measures=measures,
         )
-    if grounds.choice.oracle is not Oracle.RESCORING:
+    if not rescored:
         return unproven(
-            f"{different} of {len(texts)} answers at temperature 1 are different; whether they are distributed as the "
+            f"{different} of {many} answers at temperature 1 are different; whether they are distributed as the "
             f"target says could not be told {grounds.choice}",
             expected="the target's distribution",
             observed=different,
             remedy="waive tree.sampling where the engine has no logprobs to tell it by, and judge sampling elsewhere",
             measures=measures,
         )
-    bold = sampling.boldness([line.scored for line in part.lines])
     drawn = sampling.first_token(first[0], {token: math.exp(lp) for token, lp in first[1].items()})
     measures |= {
         "alpha": alpha, "positions": float(bold.samples), "first_choice_expected": round(bold.expected, 2),
-        "first_choice_said": bold.observed, "first_choice_p": bold.probability,
+        "first_choice_said": bold.observed, "first_choice_p": bold.probability, "doubt": round(bold.doubt, 1),
         "first_tokens": float(drawn.samples), "first_token_p": drawn.probability,
     }  # fmt: skip
     told = (
@@ -192,7 +195,16 @@ def sampled(part: Part, first: tuple[Sequence[int], Mapping[int, float]], ground
             "sampling settings",
             measures=measures,
         )
-    return passed(f"{different} of {len(texts)} sampled answers differ; {told}", measures=measures)
+    if not told_apart:
+        return unproven(
+            f"{many} answers at temperature 1 to {prompts} do not tell whether it samples: the target is too sure of their "
+            f"tokens (a doubt of {bold.doubt:.1f} in {bold.samples} positions, of {sampling.ENOUGH_DOUBT:.0f} that it takes)",
+            expected=sampling.ENOUGH_DOUBT,
+            observed=round(bold.doubt, 1),
+            remedy="waive tree.sampling, and judge sampling by prompts of your own, to which the model has several answers",
+            measures=measures,
+        )
+    return passed(f"{different} of {many} sampled answers differ; {told}", measures=measures)
 
 
 def grammatical(alone: Sequence[Spoken], together: Sequence[Spoken], schema: Any) -> Judgement:

@@ -41,6 +41,7 @@ class SmallTarget:
         noise: Standard deviation of each logprob, in nats, drawn anew at each look.
         refuses: What it says to a request with logprobs; "" where it answers.
         greedy: Ignores the temperature.
+        sharp: By how much all its logits are multiplied: at 12 it is sure of nearly every token.
         accepts: Told the request's number and the step, how many drafts it accepts.
         end: The token that ends an answer; None where none does. sends_end: it is among the tokens of the answer.
         cuts: Told prompt length and place, whether the answer ends there although nothing ended it; it is said that token
@@ -51,6 +52,7 @@ class SmallTarget:
     noise: float = 0.0
     refuses: str = ""
     greedy: bool = False
+    sharp: float = 1.0
     accepts: Callable[[int, int], int] = lambda request, step: (request + 3 * step) % 5
     end: int | None = None
     sends_end: bool = True
@@ -75,7 +77,10 @@ class SmallTarget:
         return {"tokens": [ord(each) % VOCABULARY for each in body["prompt"]]}
 
     def _noisy(self, tokens: Sequence[int]) -> list[float]:
-        return [each + (self.draw.gauss(0, self.noise) if self.noise else 0.0) for each in after(tokens)]
+        best = max(after(tokens))
+        sharp = [self.sharp * (each - best) for each in after(tokens)]
+        total = math.log(sum(map(math.exp, sharp)))
+        return [each - total + (self.draw.gauss(0, self.noise) if self.noise else 0.0) for each in sharp]
 
     def _generate(self, body: dict[str, Any]) -> dict[str, Any]:
         if body.get("return_logprob"):

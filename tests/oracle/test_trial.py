@@ -70,6 +70,19 @@ def test_a_greedy_engine_turns_sampling_red_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(
+    "sharp, prompts, outcomes", [(1.0, 1, ("pass", "fail")), (12.0, 2, ("pass", "fail")), (2000.0, 4, ("unproven", "unproven"))]
+)  # fmt: skip
+def test_a_target_that_is_sure_is_asked_by_more_prompts_until_a_greedy_engine_would_show(
+    sharp: float, prompts: int, outcomes: tuple[str, str]
+) -> None:
+    for greedy, outcome in zip((False, True), outcomes, strict=True):
+        of = trial(SmallTarget(sharp=sharp, greedy=greedy))
+        found = tree_text.sampled(of.sampled, of.first_tokens, of.grounds)
+        assert found.outcome == outcome, found.summary
+        assert len({each.prompt for each in of.sampled.said}) == prompts
+
+
+@pytest.mark.parametrize(
     "accepts, red",
     [
         (lambda _r, _s: 4, {"varies"}),

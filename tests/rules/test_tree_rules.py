@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
@@ -14,6 +15,7 @@ from pytest_dflash.findings import Judgement, Outcome, passed, unproven
 from pytest_dflash.levels import Allowed
 from pytest_dflash.lifecycle.changing import Changed
 from pytest_dflash.lifecycle.restart import Restart
+from pytest_dflash.oracle import sampling
 from pytest_dflash.oracle.acceptance import Drafted
 from pytest_dflash.oracle.answers import Grounds, Part, Said
 from pytest_dflash.oracle.choice import Choice, Oracle
@@ -212,12 +214,45 @@ class TestSampling:
     def answers(self, *tokens: tuple[int, ...]) -> Part:
         return Part(tuple(said(each, f"seed {n}") for n, each in enumerate(tokens)))
 
-    def test_answers_that_are_all_the_same_are_not_sampled(self) -> None:
-        found = tree_text.sampled(self.answers((1, 2), (1, 2), (1, 2)), ((), {}), GROUNDS)
-        assert found.outcome == "fail"
-        assert (
-            found.summary == "3 answers at temperature 1 to one prompt are all the same: it does not sample"
+    def lines(self, *answers: tuple[int, ...], sure: float) -> Part:
+        """Answers of tokens of which the target gives the first choice, 1, this probability."""
+        best = ((1, math.log(sure)), (2, math.log(1 - sure)))
+        return replace(
+            self.answers(*answers),
+            lines=tuple(
+                Line("x", (7, 8, 9), each, tuple(Scored(token, dict(best)[token], best) for token in each))
+                for each in answers
+            ),
         )
+
+    def test_answers_that_are_all_the_same_are_not_sampled(self) -> None:
+        for found in (
+            tree_text.sampled(self.answers((1, 2), (1, 2), (1, 2)), ((), {}), WEAK),
+            tree_text.sampled(self.lines(*[(1,) * 60] * 3, sure=0.7), ((), {}), GROUNDS),
+        ):
+            assert found.outcome == "fail"
+            assert (
+                found.summary
+                == "3 answers at temperature 1 to one prompt are all the same: it does not sample"
+            )
+
+    def test_a_target_that_is_sure_of_every_token_proves_nothing_either_way(self) -> None:
+        for answers in ([(1,) * 40] * 16, [(1,) * 40] * 15 + [(1,) * 39 + (2,)]):
+            found = tree_text.sampled(self.lines(*answers, sure=0.999), ((), {}), GROUNDS)
+            assert found.outcome == "unproven"
+            assert found.summary == (
+                "16 answers at temperature 1 to one prompt do not tell whether it samples: the target is too sure of "
+                "their tokens (a doubt of 0.6 in 640 positions, of 25 that it takes)"
+            )
+            assert found.remedy.startswith("waive tree.sampling")
+
+    @pytest.mark.parametrize("sure", [0.55, 0.8, 0.95, 0.99])
+    def test_with_doubt_enough_greedy_answers_fail_at_any_rate_of_false_alarms(self, sure: float) -> None:
+        tokens = math.ceil(sampling.ENOUGH_DOUBT / (sure * (1 - sure)))
+        part = self.lines((1,) * tokens, (1,) * tokens + (2,), sure=sure)
+        found = tree_text.sampled(part, ((), {}), replace(GROUNDS, cells=64))
+        assert found.outcome == "fail"
+        assert "are not distributed as the target says" in found.summary
 
     def test_without_logprobs_only_the_difference_is_told(self) -> None:
         found = tree_text.sampled(self.answers((1, 2), (1, 3)), ((), {}), WEAK)
