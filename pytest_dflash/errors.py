@@ -54,6 +54,10 @@ class NotServing(EndpointError):  # noqa: N818 - as above
     """The unit's process cannot be asked for a completion; the message says what it does instead."""
 
 
+class Unlocated(EndpointError):  # noqa: N818 - as above
+    """Where the service listens could not be seen, so nothing was asked of it: a question left open, no answer."""
+
+
 class LoadBroken(EndpointError):  # noqa: N818 - as above
     """A load was not answered to its end, so that nothing of it can be judged. `load` is its name in the profile."""
 

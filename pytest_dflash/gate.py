@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_dflash import account, checks, waivers
-from pytest_dflash.errors import DflashError, EndpointError, HostError, LoadBroken, NotServing
+from pytest_dflash.errors import DflashError, EndpointError, HostError, LoadBroken, NotServing, Unlocated
 from pytest_dflash.findings import AREAS, Judgement, Outcome, failed, unproven
 from pytest_dflash.levels import MEANING, RANK, Allowed
 from pytest_dflash.lifecycle.changing import cells
@@ -40,7 +40,7 @@ SUBJECTS: dict[str, Callable[[Profile], list[str | None]]] = {
 OF_THE_PROCESS = frozenset({"stack", "systemd", "flags"})
 """Areas whose open questions a process that is not there would have answered."""
 
-OF_THE_HOST = (HostError, NotServing)
+OF_THE_HOST = (HostError, NotServing, Unlocated)
 """Failures that any check may have to carry; a waiver of that check does not mean them."""
 
 NOT_THE_HOST = "a bug of the check or of pytest-dflash, not of the host"
@@ -180,12 +180,19 @@ class Gate:
         error = call.excinfo.value if call.excinfo else None
         if isinstance(error, HostError):
             return [run.carry("host", item.nodeid, error)]
-        if isinstance(error, NotServing):
+        if isinstance(error, (NotServing, Unlocated)):
             return [run.carry("endpoint", item.nodeid, error)]
         if isinstance(error, LoadBroken):
             return [run.carry(f"load {error.load}", item.nodeid, error)]
         if isinstance(error, EndpointError):
             return [failed(str(error), remedy=error.remedy or None)]
+        if isinstance(error, pytest.skip.Exception) and call.when == "setup" and marked_to_skip(item):
+            return [
+                unproven(
+                    f"it was skipped by a marker: {error}",
+                    remedy="take the marker away, or waive the check in the profile ([[waivers]]), where a reader sees it",
+                )
+            ]
         if isinstance(error, pytest.skip.Exception):
             return [Judgement(outcome=Outcome.NOT_APPLICABLE, summary=str(error))]
         if isinstance(error, (AssertionError, pytest.fail.Exception)) and not isinstance(
@@ -219,6 +226,11 @@ class Gate:
         if getattr(report, "dflash_outcome", None) == Outcome.UNPROVEN and report.failed:
             return "failed", "U", ("UNPROVEN", {"red": True})
         return None
+
+
+def marked_to_skip(item: pytest.Item) -> bool:
+    """Whether a marker may have skipped it: of a suite, or put there by a conftest. What a check skips itself has none."""
+    return any(item.get_closest_marker(name) for name in ("skip", "skipif"))
 
 
 def moot(declared: checks.Check, outcome: Outcome, phase: Phase) -> bool:

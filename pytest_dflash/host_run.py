@@ -25,7 +25,7 @@ from pytest_dflash.endpoint import service
 from pytest_dflash.endpoint.service import Service
 from pytest_dflash.engines.dialect import Load
 from pytest_dflash.engines.registry import dialect
-from pytest_dflash.errors import EndpointError, HostError, HostUnreachable, NotServing
+from pytest_dflash.errors import EndpointError, HostError, HostUnreachable, NotServing, Unlocated
 from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.digits import whole
 from pytest_dflash.facts.host_facts import ALIVE, ALL, PULSE, Facts
@@ -33,7 +33,7 @@ from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.named_files import model_config, named_files
 from pytest_dflash.facts.probe import Probe
 from pytest_dflash.facts.reading import Reading, Silent, Value
-from pytest_dflash.findings import Finding, Json, Judgement, Outcome, failed
+from pytest_dflash.findings import Finding, Json, Judgement, Outcome, failed, unproven
 from pytest_dflash.levels import Allowed
 from pytest_dflash.lifecycle.allowance import Allowance
 from pytest_dflash.lifecycle.changing import Changing
@@ -349,6 +349,8 @@ class HostRun:
         self.unreachable = self.unreachable or isinstance(error, HostUnreachable)
         if carrier != nodeid:
             return Judgement(outcome=Outcome.BLOCKED, summary=f"{error} (told by {carrier})")
+        if isinstance(error, Unlocated):
+            return unproven(str(error), remedy=error.remedy)
         if isinstance(error, NotServing):
             return self.readiness() if not error.remedy else failed(str(error), remedy=error.remedy)
         return failed(str(error), remedy=error.remedy or None)

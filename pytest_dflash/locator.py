@@ -11,15 +11,16 @@ from dataclasses import dataclass, field
 from pytest_dflash.endpoint import completion, service
 from pytest_dflash.endpoint.client import Client
 from pytest_dflash.endpoint.service import Service
-from pytest_dflash.errors import EndpointError, HostError, NotServing
+from pytest_dflash.errors import EndpointError, HostError, NotServing, Unlocated
 from pytest_dflash.facts.host_facts import Facts
-from pytest_dflash.facts.reading import Value
+from pytest_dflash.facts.reading import Silent, Value
 from pytest_dflash.findings import Outcome
 from pytest_dflash.lifecycle.settling import Answered
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.reach import Reach
 
 DEADLINE_S = 30.0
+NAME_IT = 'name it in the profile: [endpoint] url = "http://…/v1"'
 HERE = frozenset({"local", "rehearsal"})
 """Schemes of hosts that are this machine: every address of theirs can be asked as it is bound, IPv6's too."""
 ANSWER_S = 10.0
@@ -49,7 +50,7 @@ class Locator:
 
         Raises:
             NotServing: Nobody listens where it should.
-            HostError: No way leads there.
+            Unlocated, HostError: No way leads there.
         """
         url = self.find(facts)
         made = Service(self._client(url, self.key), self._client(url, None), facts.port, why)
@@ -61,10 +62,10 @@ class Locator:
         try:
             with self._client(self.find(facts), self.key, ANSWER_S) as client:
                 client.get(service.MODELS)
+        except (Unlocated, HostError):
+            return Answered(answers=None)  # no way leads there; whoever asks for the service is told
         except EndpointError as error:
             return Answered(answers=False, why=str(error))
-        except HostError:
-            return Answered(answers=None)  # no way leads there; whoever asks for the service is told
         return Answered(answers=True)
 
     def completes(self, facts: Facts) -> Answered:
@@ -73,10 +74,10 @@ class Locator:
         try:
             with self._client(self.find(facts), self.key, COMPLETION_S) as client:
                 said = client.complete(endpoint.prompt, max_tokens=MAX_TOKENS)
+        except (Unlocated, HostError):
+            return Answered(answers=None)  # as above
         except EndpointError as error:
             return Answered(answers=False, why=str(error))
-        except HostError:
-            return Answered(answers=None)  # as above
         found = completion.judge(said, expect=endpoint.expect, max_tokens=MAX_TOKENS)
         right = {Outcome.PASS: True, Outcome.FAIL: False}.get(found.outcome)
         return Answered(answers=right, why=found.summary)
@@ -85,7 +86,8 @@ class Locator:
         """The URL: the profile's, else where the serving process listens, else a tunnel to there.
 
         Raises:
-            NotServing: Where it listens could not be told.
+            NotServing: Nobody listens where it should.
+            Unlocated: Where it listens could not be seen.
             HostError: No tunnel can be had.
         """
         connections = self.reach.connection.connections
@@ -102,10 +104,15 @@ class Locator:
             if isinstance(listeners, Value) and port
             else None
         )
+        if isinstance(listeners, Silent):
+            raise Unlocated(
+                f"where {self.profile.service.unit} listens could not be seen: {listeners.why}",
+                f'mend that, or {NAME_IT}',
+            )
         if place is None:
             raise NotServing(
                 f"where {self.profile.service.unit} listens could not be told",
-                'name it in the profile: [endpoint] url = "http://…/v1"',
+                NAME_IT,
             )
         if self.reach.target.scheme in HERE:
             return service.url(service.address(place), place.port, secure=place.secure)

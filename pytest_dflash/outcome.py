@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_dflash import __version__, own_command, verdict, waivers
+from pytest_dflash import __version__, checks, own_command, verdict, waivers
 from pytest_dflash.findings import Finding
 from pytest_dflash.levels import Allowed
 from pytest_dflash.redaction import without_secrets
@@ -46,6 +46,7 @@ class RunOutcome(Narrowing):
         place: Where the files go.
         own: Those of pytest's own writers that go there because nobody told them another place.
         faults: What was staged in the rehearsal.
+        awaited: Checks that were collected and have not been reported. Under xdist nobody tells the controller.
     """
 
     config: pytest.Config
@@ -59,6 +60,7 @@ class RunOutcome(Narrowing):
     hosts: dict[str, dict[str, Any]] = field(default_factory=dict)
     other_failed: bool = False
     uncollected: bool = False
+    awaited: set[str] = field(default_factory=set)
     stopped: str | None = None
     finished: bool = False
     verdict: verdict.Verdict = verdict.Verdict.UNDECIDED
@@ -73,6 +75,12 @@ class RunOutcome(Narrowing):
             self.findings.extend(document.from_json(each) for each in documents)
         elif report.failed:
             self.other_failed = True
+
+        self.awaited.discard(report.nodeid)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Remembers the checks that are to come."""
+        self.awaited |= {item.nodeid for item in session.items if checks.of(item)}
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A module that cannot be collected is a failure that no finding tells of."""
@@ -113,7 +121,7 @@ class RunOutcome(Narrowing):
         left = any(host["restored"] is False for host in self.hosts.values())
         if not self.findings and exitstatus in OTHERS_CODE and self.stopped is None and not left:
             return  # somebody's own tests, and no check among them: pytest's own exit code stands
-        self.narrowed = self.narrowed or narrowed_by_options(self.config)
+        self.narrowed = self.narrowed or narrowed_by_options(self.config) or bool(self.awaited)
         results = [(f.host, verdict.Result(f.check, f.outcome)) for f in self.findings]
         for name, run in self.runs.items():
             mine = [result for host, result in results if host == name]
@@ -182,6 +190,11 @@ class RunOutcome(Narrowing):
         if self.exit_code == pytest.ExitCode.INTERNAL_ERROR:
             lines.append(
                 "internal error: pytest, a plugin or pytest-dflash broke, not the host; please report what stands above"
+            )
+        if self.awaited:
+            lines.append(
+                f"left out: {len(self.awaited)} checks were collected and never run, the first is "
+                f"{min(self.awaited)}; look for a conftest or plugin that runs tests its own way"
             )
         today = datetime.now(tz=UTC).date()
         for name, run in self.runs.items():

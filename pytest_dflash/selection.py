@@ -7,7 +7,7 @@ Law: reads the suites' own files; knows no option. Whatever selects less than a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -26,9 +26,10 @@ class Narrowing:
         """Whatever deselected them: the run no longer judges the whole host."""
         self.narrowed = self.narrowed or bool(items)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Notices what was never collected; what -k and -m take out is told by `pytest_deselected`."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
+        """Notices what was never collected, or taken out by whatever plugin, however late it did so."""
+        yield
         self.narrowed = self.narrowed or bool(left_out(items))
 
 

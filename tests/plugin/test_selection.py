@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 
 import pytest
 
@@ -208,3 +209,60 @@ def test_under_xdist_all_checks_of_one_host_run_in_one_worker(project: Project) 
         workers.setdefault(finding["host"], set()).add(finding["summary"])
     assert {host: len(used) for host, used in workers.items()} == {"10.1.2.200": 1, "10.1.2.201": 1}
     assert len(run.document["findings"]) == 8
+
+
+LEFT_OUT = {
+    "a marker": (
+        """
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                if "two" in item.nodeid:
+                    item.add_marker(pytest.mark.skip(reason="needs --runslow"))
+        """,
+        (10, "undecided"),
+    ),
+    "a plugin that takes items out last": (
+        """
+        @pytest.hookimpl(trylast=True)
+        def pytest_collection_modifyitems(items):
+            items[:] = [item for item in items if "two" not in item.nodeid]
+        """,
+        (0, "partial"),
+    ),
+    "a plugin that says it has run them": (
+        """
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_protocol(item):
+            return True if "two" in item.nodeid else None
+        """,
+        (0, "partial"),
+    ),
+}
+
+
+@pytest.mark.parametrize("how", LEFT_OUT)
+def test_a_check_that_somebody_left_out_is_no_acceptance(project: Project, how: str) -> None:
+    conftest, found = LEFT_OUT[how]
+    project.checks(
+        project.finding("pass", function="test_one")
+        + project.finding("fail", name="systemd.stable", function="test_two")
+    )
+    project.pytester.makeconftest("import pytest\n" + textwrap.dedent(conftest))
+    run = project.run()
+    assert (run.code, run.verdict) == found, run.out
+    if how == "a marker":
+        assert "it was skipped by a marker: needs --runslow" in run.out
+        assert "waive the check in the profile ([[waivers]]), where a reader sees it" in run.out
+    if "says it has run" in how:
+        assert (
+            "left out: 1 checks were collected and never run, the first is test_checks.py::test_two"
+            in run.out
+        )
+
+
+def test_a_check_that_skips_itself_has_nothing_to_say_of_this_host(project: Project) -> None:
+    project.checks(
+        project.finding("pass")
+        + '@check("systemd.stable")\ndef test_two(host_run):\n    pytest.skip("no such thing here")\n'
+    )
+    assert project.run().outcomes == ["pass", "not_applicable"]
