@@ -248,9 +248,11 @@ class HostRun:
 
         Raises:
             NotServing: It is not, with what it does instead.
-            HostError: No way leads there.
+            Unlocated, HostError: No way leads there.
         """
         facts, settled = self.settled
+        if settled.phase is Phase.UNKNOWN:
+            self.locator.find(facts)  # where nobody could see who listens, that is what is told
         if settled.phase is not Phase.READY:
             raise NotServing(f"{self.profile.service.unit} does not serve: {settled.why}")
         return self.locator.service(facts, settled.why)

@@ -20,7 +20,6 @@ from pytest_dflash.profile.schema import Profile
 from pytest_dflash.reach import Reach
 
 DEADLINE_S = 30.0
-NAME_IT = 'name it in the profile: [endpoint] url = "http://…/v1"'
 HERE = frozenset({"local", "rehearsal"})
 """Schemes of hosts that are this machine: every address of theirs can be asked as it is bound, IPv6's too."""
 ANSWER_S = 10.0
@@ -107,12 +106,12 @@ class Locator:
         if isinstance(listeners, Silent):
             raise Unlocated(
                 f"where {self.profile.service.unit} listens could not be seen: {listeners.why}",
-                f'mend that, or {NAME_IT}',
+                f"mend that, or {service.NAME_IT}",
             )
         if place is None:
             raise NotServing(
                 f"where {self.profile.service.unit} listens could not be told",
-                NAME_IT,
+                service.NAME_IT,
             )
         if self.reach.target.scheme in HERE:
             return service.url(service.address(place), place.port, secure=place.secure)

@@ -24,6 +24,8 @@ LOOPBACK = ("127.", "::1", "localhost")
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "*": "127.0.0.1"}  # noqa: S104 - what is looked for, not what is bound
 DIRECT_S = 2.0
 MODELS = "/v1/models"
+NAME_IT = 'name it in the profile: [endpoint] url = "http://…/v1"'
+"""What to do where it cannot be seen at which address the service listens."""
 SECURED_BY = frozenset({"--ssl-certfile", "--ssl-keyfile", "--ssl-cert-file", "--ssl-key-file"})
 """Flags by which an engine speaks TLS itself. Source: SGLang and vLLM (the first two), llama.cpp."""
 OK = 200

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_dflash.endpoint.service import NAME_IT
 from pytest_dflash.facts.host_facts import Facts
+from pytest_dflash.facts.reading import Silent
 from pytest_dflash.findings import Evidence, Judgement, failed, passed, unproven
 from pytest_dflash.lifecycle.phase import Phase
 from pytest_dflash.lifecycle.readiness import Settled
@@ -32,7 +34,8 @@ def serves(unit: str, facts: Facts, settled: Settled, here: systemd.Here | None 
     remedy = f"`journalctl -u {unit}` tells more; mend, start it, and run this again"
     if here is not None and systemd.is_missing(facts.unit):
         remedy = systemd.not_there(here())
-    summary = f"{unit} does not serve: {settled.why}"
     if settled.phase is Phase.UNKNOWN:
-        return unproven(summary, remedy=remedy, **rest)
-    return failed(summary, remedy=remedy, **rest)
+        unseen = f" ({facts.listeners.why})" if isinstance(facts.listeners, Silent) else ""
+        remedy = f"mend that, or {NAME_IT}" if unseen else remedy
+        return unproven(f"whether {unit} serves is not known: {settled.why}{unseen}", remedy=remedy, **rest)
+    return failed(f"{unit} does not serve: {settled.why}", remedy=remedy, **rest)

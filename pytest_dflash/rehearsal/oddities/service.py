@@ -39,6 +39,24 @@ def clock_off(seconds: float) -> Stage:
     return stage
 
 
+MISSING = """#!/bin/sh
+echo "sh: 1: {name}: not found" >&2
+exit 127
+"""
+
+
+NO_SS = "listens could not be seen: `ss` is not there: install iproute2"
+
+
+def without_tool(name: str) -> Stage:
+    """The host lacks a tool."""
+
+    def stage(host: StandInHost) -> None:
+        (host.bin / name).write_text(MISSING.format(name=name), "utf-8")
+
+    return stage
+
+
 SERVICE = (
     Oddity(
         "ipv6-only",
@@ -164,5 +182,12 @@ SERVICE = (
             "HF_HUB_OFFLINE=1",
             "HF_HUB_OFFLINE=1\nLANG=de_DE.UTF-8\nTZ=America/St_Johns",
         ),
+    ),
+    Oddity(
+        "without-ss",
+        "a host without iproute2, so that nobody can see where the service listens",
+        before=without_tool("ss"),
+        alone=True,
+        unseen=dict.fromkeys(("endpoint.serves", "flags.in_force", "flags.no_drift"), NO_SS),
     ),
 )
