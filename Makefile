@@ -6,7 +6,7 @@ PYTEST = .venv/bin/pytest
 WORKERS = auto --maxprocesses=8
 
 .DEFAULT_GOAL = help
-.PHONY: help venv rehearsal test slow faults speed matrix matrix-full lint format types imports wheel pythons bundle browser docs engines tree realhost clean
+.PHONY: help venv rehearsal test slow faults speed matrix matrix-full lint format types imports wheel pythons bundle browser docs sample engines tree realhost clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -61,6 +61,9 @@ bundle: venv ## one tar of wheels in dist/, for sites without a package index
 
 docs: venv ## the documentation site, into site/: strict, links checked
 	setup/docs.sh
+
+sample: venv ## the report that the docs show, and its picture in the README, recorded anew (apt: chromium chromium-driver)
+	.venv/bin/python setup/record_sample.py
 
 engines: venv ## a real SGLang, vLLM and llama.cpp on the CPU, into the cache (3.7 GB, four minutes)
 	tests/realhost/engines/make.sh

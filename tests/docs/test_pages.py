@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -17,6 +18,7 @@ from pytest_dflash.findings import AREAS
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.rehearsal.faults import FAULTS
 from pytest_dflash.rehearsal.oddities import ODDITIES
+from pytest_dflash.report.cards import cards
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -126,3 +128,20 @@ def test_what_a_page_says_to_try_is_not_accepted(page: str, command: str, tmp_pa
     assert ran.returncode in (REJECT, UNDECIDED), ran.stdout + ran.stderr
     assert re.search(r"dflash: (reject|undecided)", ran.stdout)
     assert (tmp_path / "report.html").is_file()
+
+
+def test_the_sample_report_is_of_today_s_checks_and_of_no_machine() -> None:
+    text = (ROOT / "docs" / "sample.json").read_text("utf-8")
+    sample = json.loads(text)
+    assert {each["check"] for each in sample["findings"]} == set(catalogue.entries()), (
+        "record it anew: make sample"
+    )
+    assert sample["run"]["faults"] == re.findall(r"`([a-z-]+)`", TEXTS["docs/sample.md"])
+    assert sample["run"]["complete"]
+    assert len(cards(sample["findings"])) == 5
+    assert not re.search(r"/tmp/|/work/|/home/|dfl-rehearsal", text)
+
+
+def test_the_picture_of_the_report_is_one() -> None:
+    picture = (ROOT / "docs" / "report.webp").read_bytes()
+    assert picture[:4] + picture[8:12] == b"RIFFWEBP"
