@@ -20,7 +20,7 @@ from pytest_dflash.errors import EndpointError, HostError, NotServing, UsageErro
 from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.nvidia import Gpu
 from pytest_dflash.facts.procfs import PROCESSES
-from pytest_dflash.facts.reading import Value, known
+from pytest_dflash.facts.reading import Silent, Value, known
 from pytest_dflash.facts.services import SERVICES
 from pytest_dflash.facts.sockets import LISTENER_OWNERS
 from pytest_dflash.host_run import HostRun
@@ -137,13 +137,15 @@ def observed(reach: Reach, unit: str | None, ready_timeout_s: float | None) -> R
         UsageError: No unit was named, and none or several run a known engine.
     """
     look = Collector(reach.connection, unit or "-.mount").collect([LISTENER_OWNERS, PROCESSES, SERVICES])
-    found, services = listening(look.reading(LISTENER_OWNERS)), look.reading(SERVICES)
+    owners, services = look.reading(LISTENER_OWNERS), look.reading(SERVICES)
+    found = listening(owners)
     here = engine_units(found, services)
     if unit is None:
         if len(found) != 1:
+            unseen = owners.why if isinstance(owners, Silent) else "root may be needed to see owners"
             raise UsageError(
                 f"which unit? {len(found) or 'None'} listen and run a known engine; {units_here(here, services)} "
-                "(root may be needed to see owners)"
+                f"({unseen})"
             )
         unit = next(iter(found))
     engine = found.get(unit) or engine_of(look.reading(PROCESSES))
@@ -186,7 +188,7 @@ def shown(run: HostRun) -> Recorded:
     )
     native = known(chain.native_window())
     flags = lasting(flags, run)
-    doubts = contradictions.doubts(chain, facts)
+    doubts = contradictions.doubts(chain, facts.packages)
     setting = run.dialect.window_setting
     # Written once, as [window]: two places could contradict each other.
     if window is not None:

@@ -33,9 +33,9 @@ SOURCES: Mapping[str, str] = {
 """Witnesses in a sentence."""
 
 
-def doubts(chain: Chain, facts: Facts) -> dict[str, str]:
+def doubts(chain: Chain, packages: Reading[Packages]) -> dict[str, str]:
     """Key of the profile to what stands against the value that is written there, in a few words."""
-    found = [*_flags(chain), *_variables(chain, facts), *_packages(chain, facts.packages)]
+    found = [*_flags(chain), *_variables(chain), *_packages(chain, packages)]
     return {key: f"{words}: {MEANT}" for key, words in reversed(found)}
 
 
@@ -63,18 +63,20 @@ def _says(witnessed: Witnessed) -> str:
     return f"{SOURCES[witnessed.witness]} says {said(witnessed)}"
 
 
-def _variables(chain: Chain, facts: Facts) -> Iterator[tuple[str, str]]:
+def _variables(chain: Chain) -> Iterator[tuple[str, str]]:
     """Variables that disk, manager and process do not have alike. What a wrapper may have changed is none of them."""
-    older = restart.older(chain)
+    files, loaded, older = chain.sources.unit_files, chain.sources.loaded, restart.older(chain)
     lines = list(older.value) if isinstance(older, Value) else []
-    files = restart.environment_files(facts.files, facts.loaded, facts.started)
-    if files.outcome is Outcome.FAIL:
-        lines += [str(line) for each in files.evidence if isinstance(each.value, list) for line in each.value]
-    if isinstance(facts.files, Value) and isinstance(facts.loaded, Value):
-        disk = unit_file.effective(facts.files.value, chain.sources.unit)
+    stated = restart.environment_files(files, loaded, chain.sources.first)
+    if stated.outcome is Outcome.FAIL:
+        lines += [
+            str(line) for each in stated.evidence if isinstance(each.value, list) for line in each.value
+        ]
+    if isinstance(files, Value) and isinstance(loaded, Value):
+        disk = unit_file.effective(files.value, chain.sources.unit)
         lines += [
             line.removeprefix("Environment ")
-            for line in reload.variables(disk, facts.loaded.value)
+            for line in reload.variables(disk, loaded.value)
             if line.startswith("Environment ")
         ]
     for line in lines:
