@@ -55,6 +55,10 @@ def activate(config: pytest.Config) -> None:
 
 def _activate(config: pytest.Config) -> None:
     option = config.option
+    if sys.flags.optimize:
+        raise UsageError(
+            "PYTHONOPTIMIZE (python -O) switches assertions off, and a check that asserts could not fail; run without it"
+        )
     targets = named_hosts(config)
     allowed = levels.parse(option.dflash_allow, origins.typed_words(config))
     compare = earlier(config)

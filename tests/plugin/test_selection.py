@@ -260,6 +260,14 @@ def test_a_check_that_somebody_left_out_is_no_acceptance(project: Project, how: 
         )
 
 
+def test_without_assertions_nothing_is_judged(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.checks(project.finding("pass"))
+    monkeypatch.setenv("PYTHONOPTIMIZE", "1")
+    run = project.run(apart=True)
+    assert run.code == 4
+    assert "switches assertions off, and a check that asserts could not fail; run without it" in run.err
+
+
 def test_a_check_that_skips_itself_has_nothing_to_say_of_this_host(project: Project) -> None:
     project.checks(
         project.finding("pass")
