@@ -22,6 +22,7 @@ from pytest_dflash.errors import HostError, ProfileError, UsageError
 from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.services import SERVICES
 from pytest_dflash.facts.sockets import LISTENER_OWNERS
+from pytest_dflash.facts.target import Target
 from pytest_dflash.findings import Judgement
 from pytest_dflash.host_run import HostRun
 from pytest_dflash.levels import Allowed
@@ -34,7 +35,7 @@ from pytest_dflash.reach import Reach
 from pytest_dflash.report.document import cleaned
 from pytest_dflash.report.table import ended, shortened, table, visible
 from pytest_dflash.rules import diagnosis
-from pytest_dflash.rules.diagnosis import Suspicion
+from pytest_dflash.rules.diagnosis import UNSEEN, Suspicion
 
 BUDGET_S, FIRST_S, LEAST_S = 9.0, 6.0, 3.0
 """For all round trips, for the first, and what each further one has in any case: whoever asks in the night waits ten
@@ -43,7 +44,7 @@ LINES = 15
 WIDTH = 200
 NOBODY = "systemd-journald.service"
 """A unit that every host has: asked in its name where no engine's unit is known."""
-WRONG, UNREACHED = 1, 11
+WRONG, UNDECIDED, UNREACHED = 1, 10, 11
 MOST_UNITS = 4
 """So many fit on a screen with what is wrong with them."""
 
@@ -67,7 +68,10 @@ class Look:
 
 
 def run(config: pytest.Config) -> int:
-    """Prints the triage of the named hosts; 0 when nothing is wrong, 1 when something is, 11 when not reached.
+    """Prints the triage of the named hosts.
+
+    Returns:
+        0 when nothing is wrong, 1 when something is, 10 when too little could be seen, 11 when a host was not reached.
 
     Raises:
         pytest.UsageError: No host, or an option that cannot be.
@@ -81,7 +85,7 @@ def run(config: pytest.Config) -> int:
         options = activation.connection_options(config.option)
         reach = Reach(target, options, tuple(config.option.dflash_fault))
         try:
-            code, lines = _triage(reach, config)
+            code, lines = _triage(reach, config, targets)
         except HostError as error:
             code, lines = (
                 UNREACHED,
@@ -91,10 +95,10 @@ def run(config: pytest.Config) -> int:
             reach.close()
         codes.append(code)
         sys.stdout.write("\n".join(lines) + "\n")
-    return max(codes)
+    return next(code for code in (UNREACHED, WRONG, UNDECIDED, 0) if code in codes)
 
 
-def _triage(reach: Reach, config: pytest.Config) -> tuple[int, list[str]]:
+def _triage(reach: Reach, config: pytest.Config, targets: Sequence[Target]) -> tuple[int, list[str]]:
     reach.connection.deadline_s = FIRST_S  # a stand-in host is started by now
     begun = time.monotonic()
     seen = Collector(reach.connection, NOBODY).collect([LISTENER_OWNERS, SERVICES])
@@ -119,13 +123,13 @@ def _triage(reach: Reach, config: pytest.Config) -> tuple[int, list[str]]:
     if others:
         head.append(f"also here: {visible(', '.join(others))} (--dflash-expect service.unit=NAME)")
     first = looks[0]
-    command = next_command(config, first.unit, found)
+    command = next_command(config, targets, first.unit, found)
     lines = told(head, found, command, apart=len(chosen) > 1)
     for each in looks:
         lines = [each.run.redact(line) for line in lines]
         each.run.close()
-    dead = any(state != "active" for state in hurried.values())
-    return (WRONG if found or dead or first.unit == NOBODY else 0), lines
+    wrong = any(each.kind != UNSEEN for each in found) or any(state != "active" for state in hurried.values())
+    return (WRONG if wrong or first.unit == NOBODY else UNDECIDED if found else 0), lines
 
 
 def _look(reach: Reach, unit: str, engine: str, deadline_s: float) -> Look:
@@ -194,18 +198,19 @@ def _suspicion(number: int, each: Suspicion, *, apart: bool) -> Iterator[str]:
         yield f"   do: {ended(visible(judgement.remedy))}"
 
 
-def next_command(config: pytest.Config, unit: str, found: Sequence[Suspicion]) -> str:
+def next_command(
+    config: pytest.Config, targets: Sequence[Target], unit: str, found: Sequence[Suspicion]
+) -> str:
     """What to type next: a look at the likeliest cause, or the way to a whole judgement."""
     here = " ".join([own_command.begin(config), *recording.connecting(config)])
     if found:
-        targets = [each for each in activation.named_hosts(config) if each.scheme == "ssh"]
-        look = found[0].look
-        return shlex.join([*login(config), targets[0].name, look]) if len(targets) == 1 else look
+        remote, look = [each for each in targets if each.scheme == "ssh"], found[0].look
+        return shlex.join([*login(config), remote[0].name, look]) if len(remote) == 1 else look
     if unit == NOBODY:
         return f"{here} --dflash-triage --dflash-expect service.unit=NAME.service"
     if config.getini("dflash_profile") or is_for(config.rootpath / "dflash.toml", unit):
         return f"{here} {own_command.suites(config)}"
-    path = profile_name(activation.named_hosts(config)[0].name)
+    path = profile_name(targets[0].name)
     if is_for(config.invocation_params.dir / path, unit):
         return f"{here} --dflash-profile={path} {own_command.suites(config)}"
     return f"{here} --dflash-write-profile={path} --dflash-expect service.unit={shlex.quote(unit)}"

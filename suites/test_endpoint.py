@@ -49,4 +49,5 @@ def test_a_stream_ends_properly(service: Service, profile: Profile) -> Judgement
 @check("endpoint.same_process", level="probe")
 @pytest.mark.usefixtures("service")
 def test_one_process_gave_all_the_answers(host_run: HostRun) -> Judgement:
-    return endpoint.same_process(host_run.facts.identity, host_run.identity_now())
+    facts, settled = host_run.settled
+    return endpoint.same_process(facts.identity, host_run.identity_now(), settled.observation)

@@ -92,7 +92,10 @@ class Settling:
 
     def _proved(self, facts: Facts, settled: Settled) -> Settled:
         """The same, once a passive route has answered: a stopped process keeps its port and its ready line."""
-        doubtful = settled.phase is Phase.UNKNOWN and settled.observation.ready_line is not None
+        seen = settled.observation
+        doubtful = (settled.phase is Phase.UNKNOWN and seen.ready_line is not None) or (
+            settled.phase.transient and _mute(seen)
+        )
         if settled.phase is not Phase.READY and not doubtful:
             return settled
         told = self.answered(facts)
@@ -100,7 +103,7 @@ class Settling:
             return settled
         seen = replace(
             observe(facts, self.dialect, answers=told.answers),
-            invocation_changed=settled.observation.invocation_changed,
+            invocation_changed=seen.invocation_changed,
         )
         now = standing(seen)
         if told.answers and now.phase is settled.phase:

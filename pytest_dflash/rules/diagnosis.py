@@ -19,11 +19,14 @@ from pytest_dflash.rules.readiness import serves
 from pytest_dflash.witness import drift
 from pytest_dflash.witness.chain import Chain
 
+UNSEEN = "not seen"
+"""The kind of what nobody could tell whether it is wrong."""
 LOOK = {
     "drift": "systemctl cat {unit}; systemctl show {unit} -p ExecStart,NeedDaemonReload",
     "left behind": "systemctl cat {unit}",
     "crash": "journalctl -u {unit} -n 200 --no-pager",
     "not serving": "journalctl -u {unit} -n 100 --no-pager",
+    UNSEEN: "id; command -v systemctl journalctl ss",
     "driver": "nvidia-smi; journalctl -k -b -g 'NVRM|Xid' --no-pager",
     "gpu": "nvidia-smi -q; journalctl -k -b -g 'NVRM|Xid' --no-pager",
     "disk": "df -h; df -i",
@@ -62,6 +65,8 @@ def suspicions(unit: str, facts: Facts, settled: Settled, chain: Chain) -> list[
 
 
 def _suspicion(kind: str, judgement: Judgement, unit: str) -> Suspicion:
+    if kind == "not serving" and judgement.outcome is Outcome.UNPROVEN:
+        kind = UNSEEN
     whose = None if kind in OF_THE_HOST else unit
     return Suspicion(kind, judgement, LOOK[kind].format(unit=unit), whose)
 

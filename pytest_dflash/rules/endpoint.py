@@ -10,6 +10,7 @@ from pytest_dflash.engines.dialect import Load
 from pytest_dflash.facts.identity import Identity, movement
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Judgement, failed, not_applicable, passed, unproven
+from pytest_dflash.lifecycle.phase import Observation
 from pytest_dflash.rules.judge import HEAR, Expectation, compare, evidence
 
 
@@ -48,8 +49,11 @@ def awake(load: Reading[Load]) -> Judgement:
     return passed("the engine is awake", evidence=shown, **rest)
 
 
-def same_process(first: Reading[Identity], last: Reading[Identity]) -> Judgement:
-    """Who was read at the start still runs at the end: all that was found is about one process."""
+def same_process(first: Reading[Identity], last: Reading[Identity], seen: Observation) -> Judgement:
+    """Who was read at the start still runs at the end, and it is he who answers: all that was found is about one process.
+
+    Who owns the port of a container is a proxy, which says nothing of who is behind it.
+    """
     for when, reading in (("at the start", first), ("at the end", last)):
         if not isinstance(reading, Value):
             why = reading.why if isinstance(reading, Silent) else "the unit has no process"
@@ -68,6 +72,14 @@ def same_process(first: Reading[Identity], last: Reading[Identity]) -> Judgement
             observed=last.value.invocation_id,
             cause="the unit crashed or was restarted while it was tested",
             remedy="`journalctl -u` the unit tells how the first one ended; run again when it stays up",
+        )
+    if seen.owner_in_unit is None and not seen.containers:
+        return unproven(
+            f"one process (pid {first.value.main_pid}) ran from the first fact to the last request; whether it is the one "
+            f"that answers on port {seen.port} could not be seen",
+            expected="a process of the unit",
+            observed="who owns the port is hidden",
+            remedy=HEAR,
         )
     return passed(
         f"one process (pid {first.value.main_pid}) answered from the first fact to the last request",

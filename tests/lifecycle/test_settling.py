@@ -137,6 +137,13 @@ def test_an_owner_that_cannot_be_seen_is_settled_by_an_answer() -> None:
     assert settled.phase is Phase.UNKNOWN
 
 
+def test_where_no_log_is_heard_a_single_look_asks_the_service_before_it_says_that_it_loads() -> None:
+    _, settled = World([MUTE]).settling().at_once()
+    assert settled.phase is Phase.READY
+    _, settled = World([MUTE], [Answered(answers=False, why="refused")]).settling().at_once()
+    assert settled.phase is not Phase.READY
+
+
 @pytest.mark.parametrize("restarted", [False, True])
 def test_where_the_log_cannot_be_read_the_service_is_asked_now_and_then(restarted: bool) -> None:  # noqa: FBT001 - both ways
     world = World([MUTE], [Answered(answers=False), Answered(answers=False), Answered(answers=True)])

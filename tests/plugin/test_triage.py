@@ -27,6 +27,11 @@ pytestmark = pytest.mark.slow
         ),
         ("edited-not-reloaded", 1, ["1. drift: the manager does not hold what is on disk", "daemon-reload"]),
         ("active-not-serving", 1, ["1. not serving: ", "CUDA error", "next: journalctl -u"]),
+        (
+            "without-ss",
+            10,
+            ["1. not seen: whether ", "`ss` is not there: install iproute2", "next: id; command -v"],
+        ),
         ("nothing-logged-yet", 1, [": loading: ", "1. not serving: "]),
     ],
 )

@@ -212,6 +212,8 @@ def test_an_unprivileged_user_gets_unproven_with_the_reason_and_never_a_wrong_pa
     }
     variable = finding(document, "flags.environment")
     assert "root" in variable["summary"] + str(variable["remedy"])
+    who = finding(document, "endpoint.same_process")
+    assert who["outcome"] in {"unproven", "blocked"}  # whose port it is, only root sees
 
 
 def test_with_sudo_an_ordinary_user_sees_everything(mini_host: Service, tmp_path: Path) -> None:

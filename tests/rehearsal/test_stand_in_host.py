@@ -53,7 +53,8 @@ def test_its_proc_shows_the_real_process_in_the_units_cgroup(healthy: StandInHos
 def test_its_proc_follows_a_process_that_becomes_another_program(tmp_path: Path) -> None:
     script = ["sh", "-c", "echo; read word; exec cat"]
     with subprocess.Popen(script, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin and process.stdout
+        assert process.stdin
+        assert process.stdout
         process.stdout.readline()
         proc, program = tmp_path / "proc", Path(f"/proc/{process.pid}/exe")
         proc.mkdir()
