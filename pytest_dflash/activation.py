@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import shutil
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
