@@ -63,14 +63,15 @@ class Opinion:
         `greedy`: asked again, the engine says the same. Of sampled answers no last token is asked for again.
         """
         generating, before = self.speaker.generating.last_s, self.speaker.seconds
+        ends = [self._ending(each) if greedy else ending.by_its_account(each.spoken) for each in said]
         if self.choice.oracle is not Oracle.RESCORING:
             samples, empty = self._prefills(said, 1)
+            samples = _beside(samples, [_place(*each) for each in zip(said, ends, strict=True)])
             took = self.speaker.seconds - before
             part = Part(tuple(said), samples=samples, silent=empty, generating_s=generating, judging_s=took)
-            return _with_ends(part, [ending.by_its_account(each.spoken) for each in said])
+            return _with_ends(part, ends)
         silent: list[str] = []
         whole: list[tuple[Said, tuple[int, ...], tuple[int, ...], Ending | None]] = []
-        ends = [self._ending(each) if greedy else ending.by_its_account(each.spoken) for each in said]
         for each, end in zip(said, ends, strict=True):
             beyond = () if end is None or end.beyond is None else (end.beyond,)
             tokens = (*(each.spoken.tokens or ()), *beyond)
@@ -183,6 +184,24 @@ def _end(said: Said) -> tuple[int, ...]:
     by = said.spoken.ended_by
     told = said.spoken.finish == ending.STOP and isinstance(by, int) and by in said.spoken.whole
     return (said.spoken.whole.index(by),) if told and isinstance(by, int) else ()
+
+
+def _place(said: Said, end: Ending | None) -> Sample | None:
+    """The end as a place, where nobody named its token and the engine was asked again; None where there is nothing to add."""
+    tokens = said.spoken.tokens
+    if not tokens or end is None or said.spoken.ended_by is not None or end.kind is Kind.OPEN:
+        return None
+    if end.beyond is None:
+        return Sample(said.label, len(tokens) - 1, tokens[-1], tokens[-1], ended=True)
+    here = end.beyond if end.kind is Kind.TOLD else ending.UNNAMED
+    return Sample(said.label, len(tokens), here, end.beyond, ended=True)
+
+
+def _beside(samples: Sequence[Sample], places: Sequence[Sample | None]) -> tuple[Sample, ...]:
+    """The samples and the ends, each place once."""
+    more = [each for each in places if each is not None]
+    taken = {(each.label, each.index) for each in more}
+    return (*(each for each in samples if (each.label, each.index) not in taken), *more)
 
 
 def _with_ends(part: Part, ends: Sequence[Ending | None]) -> Part:

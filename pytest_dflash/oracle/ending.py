@@ -15,6 +15,8 @@ from pytest_dflash.engines.scoring import Spoken
 STOP = "stop"
 AGAIN = 3
 """Tokens that are asked for: the last one, the one behind it, and one that tells whether that ended the answer."""
+UNNAMED = "the end"
+"""What was said where an answer ended, and nobody names the token."""
 UNTOLD = "the engine does not tell which token ended it"
 
 

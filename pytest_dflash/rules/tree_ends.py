@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from pytest_dflash.findings import Evidence
 from pytest_dflash.oracle.answers import Grounds, Part
+from pytest_dflash.oracle.ending import UNNAMED
 from pytest_dflash.oracle.prefill import Agreement, Sample, agreement
 from pytest_dflash.oracle.rescoring import Violation
 
@@ -42,7 +43,7 @@ def measures(parts: Sequence[Part]) -> dict[str, float]:
 
 def said(first: Violation) -> int | str:
     """What stands at a violation."""
-    return "the end" if first.said is None else first.said
+    return UNNAMED if first.said is None else first.said
 
 
 def place(first: Violation) -> str:

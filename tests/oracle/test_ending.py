@@ -12,6 +12,7 @@ from pytest_dflash.endpoint.speaking import Speaker
 from pytest_dflash.endpoint.trial import Trial
 from pytest_dflash.engines.scoring import Bounds, Scored, Scoring, Spoken
 from pytest_dflash.engines.sglang.scoring import SGLangScoring
+from pytest_dflash.engines.text_scoring import TextScoring
 from pytest_dflash.facts.reading import Reading, Value
 from pytest_dflash.oracle.ending import UNTOLD, Ending, Kind, asked_again, by_its_account
 from pytest_dflash.oracle.rescoring import Line, tally
@@ -194,10 +195,34 @@ def test_one_end_at_which_a_prefill_goes_on_is_no_proof_and_no_agreement() -> No
     assert ": too many for ties and too few for a verdict; by one-token prefill" in found.summary
 
 
-def test_where_a_prefill_judges_and_the_engine_names_no_token_the_ends_stay_open() -> None:
-    of = trial(SmallTarget(refuses="no", end=END), Unnamed())
-    found = lossless([of.alone, of.together], of.grounds)
+def test_where_a_prefill_judges_and_the_engine_names_no_token_it_is_asked_again() -> None:
+    right = trial(SmallTarget(refuses="no", end=END), Unnamed())
+    found = lossless([right.alone, right.together], right.grounds)
     assert found.outcome == "pass", found.summary
-    assert str(found.evidence[0].why).startswith(
-        "3 of 3 ends were not judged, the first: alone, prompt of 61"
+    assert found.evidence[0].value == "3 of 3 judged as one more token"
+    early = trial(SmallTarget(refuses="no", cuts=lambda _prompt, index: index == 30), Unnamed())
+    found = lossless([early.alone], early.grounds)
+    assert found.outcome == "fail"
+    assert found.summary.startswith(
+        "4 of 4 answers end where a prefill goes on, the first is alone, prompt of 37 tokens"
+    )
+
+
+def test_of_text_alone_the_ends_stay_open() -> None:
+    class Text(TextScoring):
+        """Nothing but text."""
+
+        def generate(self, order: Any, model: str) -> Any:
+            return SGLangScoring().generate(order, model)
+
+        def spoken(self, document: Any) -> Any:
+            reason = document["meta_info"]["finish_reason"]["type"]
+            text: Any = {"choices": [{"text": document["text"].replace("`", " "), "finish_reason": reason}]}
+            return super().spoken(text)
+
+    of = trial(SmallTarget(cuts=lambda _prompt, index: index == 30), Text())
+    (ends,) = tree_ends.evidence([of.alone])
+    assert (
+        ends.why
+        == "4 of 4 ends were not judged, the first: alone, prompt of 37 tokens: the engine sends no token ids"
     )
