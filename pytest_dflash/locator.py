@@ -103,9 +103,10 @@ class Locator:
             if isinstance(listeners, Value) and port
             else None
         )
-        if isinstance(listeners, Silent):
+        unseen = next((each for each in (facts.serving, listeners) if isinstance(each, Silent)), None)
+        if place is None and unseen is not None:
             raise Unlocated(
-                f"where {self.profile.service.unit} listens could not be seen: {listeners.why}",
+                f"where {self.profile.service.unit} listens could not be seen: {unseen.why}",
                 f"mend that, or {service.NAME_IT}",
             )
         if place is None:

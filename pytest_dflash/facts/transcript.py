@@ -124,6 +124,8 @@ exec 5>&1
 main </dev/null
 """
 
+OF_THE_UNIT = re.compile(r"\$\{?(?:PIDS|MAIN_PID|CGROUP|INVOCATION)\b")
+"""What a question uses that is about the unit as systemd holds it."""
 _END = re.compile(rb"end (\S+) (\d+) (\S+)")
 
 
@@ -145,9 +147,16 @@ class Transcript:
     torn: str = ""
 
     def reading(self, probe: Probe[T]) -> Reading[T]:
-        """The answer to `probe`; Silent with the reason where it was not asked or not answered."""
+        """The answer to `probe`; Silent with the reason where it was not asked, not answered, or asked about nobody."""
         why = self.cut or f"`{probe.name}` was not among the questions"
-        return self.readings.get(probe.name, Silent(why, probe.name))
+        found = self.readings.get(probe.name, Silent(why, probe.name))
+        if (
+            not isinstance(found, Value)
+            and isinstance(self.first, Silent)
+            and OF_THE_UNIT.search(probe.script)
+        ):
+            return self.first  # nothing of an unknown unit is no absence
+        return found
 
     @property
     def identity(self) -> Reading[Identity]:

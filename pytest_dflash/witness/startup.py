@@ -93,12 +93,16 @@ class Startup:
         return next((each for each in specifiers if isinstance(value, str) and each in value), "")
 
 
+def not_found(files: UnitFiles) -> bool:
+    """Whether nobody told where the unit's files are, so that none was read, its environment files neither."""
+    return files.fragment is None and not files.drop_ins
+
+
 def on_disk(files: Reading[UnitFiles], unit: str) -> Reading[Startup]:
     """What the unit file and its drop-ins on disk say, loaded or not."""
     if not isinstance(files, Value):
         return files
-    fragment, drop_ins = files.value.fragment, files.value.drop_ins
-    if fragment is None and not drop_ins:
+    if not_found(files.value):
         return Silent("the unit has no file on disk", files.where)
     found = unit_file.effective(files.value, unit)
     paths = found.environment_files
@@ -120,7 +124,7 @@ def on_disk(files: Reading[UnitFiles], unit: str) -> Reading[Startup]:
         )
         for each in found.exec_start
     )
-    where = commands[-1].where if commands else (fragment or drop_ins[-1]).path
+    where = commands[-1].where if commands else (files.value.fragment or files.value.drop_ins[-1]).path
     return Value(Startup(commands, stated | from_files(files, paths), where, unread(files, paths)), where)
 
 
@@ -155,7 +159,7 @@ def from_files(files: Reading[UnitFiles], paths: Sequence[str]) -> dict[str, Val
 
 def unread(files: Reading[UnitFiles], paths: Sequence[str]) -> tuple[str, ...]:
     """Those of the environment files named by `paths` that may hold variables and could not be read."""
-    if not isinstance(files, Value):
+    if not isinstance(files, Value) or not_found(files.value):
         return tuple(paths)
     return tuple(path for path in files.value.unreadable if named(path, paths))
 

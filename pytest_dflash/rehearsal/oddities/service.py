@@ -45,6 +45,32 @@ exit 127
 """
 
 
+OF_THE_UNIT = (
+    *("endpoint.serves", "exposure.key_hidden", "gpu.foreign_processes", "window.reaches_draft_runner"),
+    *(
+        "flags.environment",
+        "flags.in_force",
+        "flags.no_drift",
+        "flags.no_knobs",
+        "flags.none_ignored",
+        "flags.plain_environment",
+    ),
+    *(
+        "stack.built_for_gpus",
+        "stack.companions",
+        "stack.cuda_toolkit",
+        "stack.package",
+        "stack.torch_and_toolkit",
+    ),
+    *(
+        "systemd.active",
+        "systemd.environment_files",
+        "systemd.loaded",
+        "systemd.reloaded",
+        "systemd.restarted",
+        "systemd.stable",
+    ),
+)
 NO_SS = "listens could not be seen: `ss` is not there: install iproute2"
 
 
@@ -182,6 +208,14 @@ SERVICE = (
             "HF_HUB_OFFLINE=1",
             "HF_HUB_OFFLINE=1\nLANG=de_DE.UTF-8\nTZ=America/St_Johns",
         ),
+    ),
+    Oddity(
+        "without-systemctl",
+        "a host whose systemctl does not answer",
+        after=without_tool("systemctl"),
+        alone=True,
+        unseen=dict.fromkeys(OF_THE_UNIT, "`systemctl show` is not there")
+        | {"flags.acceptance_exact": "the engine says nothing"},
     ),
     Oddity(
         "without-ss",
