@@ -38,6 +38,14 @@ def unit_of(owner: Owner) -> str | None:
     return next((part for part in reversed(owner.cgroup.split("/")) if part.endswith(".service")), None)
 
 
+def users_own(owners: Reading[Mapping[int, Owner]]) -> frozenset[str]:
+    """Units that a user's own manager started: beneath its `user@1000.service`."""
+    known = owners.value.values() if isinstance(owners, Value) else ()
+    return frozenset(
+        unit for each in known if "/user@" in each.cgroup and (unit := unit_of(each)) is not None
+    )
+
+
 def engine_of(processes: Reading[tuple[Process, ...]]) -> str | None:
     """The engine that one of a unit's processes runs: while it loads, nobody listens yet."""
     if not isinstance(processes, Value):

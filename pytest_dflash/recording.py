@@ -9,12 +9,13 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from pytest_dflash import activation, levels, own_command
-from pytest_dflash.engine_units import Services, engine_of, engine_units, listening, named, states
+from pytest_dflash.engine_units import Services, engine_of, engine_units, listening, named, states, users_own
 from pytest_dflash.engines.registry import dialects
 from pytest_dflash.errors import EndpointError, HostError, NotServing, UsageError
 from pytest_dflash.facts.collector import Collector
@@ -27,12 +28,13 @@ from pytest_dflash.host_run import HostRun
 from pytest_dflash.profile.loader import LoadedProfile
 from pytest_dflash.profile.recorder import Recorded, RecordedGpu, record
 from pytest_dflash.profile.schema import Profile, Service
+from pytest_dflash.profile.terms import UnitName, UserName
 from pytest_dflash.reach import Reach
 from pytest_dflash.report.table import ended, visible
 from pytest_dflash.rules import contradictions, diagnosis
 
 T = TypeVar("T")
-UNIT_KEY, WINDOW = "service.unit", "window.tokens"
+UNIT_KEY, MANAGER_KEY, WINDOW = "service.unit", "service.user_manager", "window.tokens"
 NOT_WELL = (
     "while this was recorded, the host was not well or contradicted itself; mend it, delete the file and record anew, or "
     "what is wrong becomes what is expected:"
@@ -103,7 +105,10 @@ def _write(config: pytest.Config) -> tuple[Path, Recorded]:
         raise UsageError(f"a profile is written from one host, found {len(targets)} in --host")
     reach = Reach(targets[0], activation.connection_options(config.option), tuple(config.option.dflash_fault))
     try:
-        seen = observed(reach, wanted_unit(config.option.dflash_expect), config.option.dflash_ready_timeout)
+        expect = config.option.dflash_expect
+        unit, manager = wanted_unit(expect), wanted_unit(expect, MANAGER_KEY)
+        usable(unit, manager)
+        seen = observed(reach, unit, manager, config.option.dflash_ready_timeout)
     finally:
         reach.close()
     try:
@@ -114,12 +119,23 @@ def _write(config: pytest.Config) -> tuple[Path, Recorded]:
     return path, seen
 
 
-def wanted_unit(expect: Sequence[str]) -> str | None:
-    """The unit that `--dflash-expect service.unit=…` names."""
-    units = [
-        text.partition("=")[2].strip("\"' ") for text in expect if text.partition("=")[0].strip() == UNIT_KEY
-    ]
+def wanted_unit(expect: Sequence[str], key: str = UNIT_KEY) -> str | None:
+    """The unit that `--dflash-expect service.unit=…` names; with another key the user whose manager has it."""
+    units = [text.partition("=")[2].strip("\"' ") for text in expect if text.partition("=")[0].strip() == key]
     return units[-1] if units else None
+
+
+def usable(unit: str | None, manager: str | None) -> None:
+    """Refuses names that no unit and no user can have, before the host is asked about them."""
+    shapes: tuple[tuple[str, str | None, Any], ...] = (
+        (UNIT_KEY, unit, UnitName),
+        (MANAGER_KEY, manager, UserName),
+    )
+    for key, name, shape in shapes:
+        try:
+            TypeAdapter(shape | None).validate_python(name)
+        except ValidationError as error:
+            raise UsageError(f"--dflash-expect {key}={name}: {error.errors()[0]['msg']}") from None
 
 
 def units_here(units: Mapping[str, str], services: Services) -> str:
@@ -130,13 +146,14 @@ def units_here(units: Mapping[str, str], services: Services) -> str:
     return f"units of this host that run or name one: {listed}; name it with --dflash-expect {UNIT_KEY}=NAME.service"
 
 
-def observed(reach: Reach, unit: str | None, ready_timeout_s: float | None) -> Recorded:
+def observed(reach: Reach, unit: str | None, manager: str | None, ready_timeout_s: float | None) -> Recorded:
     """What the host shows of the unit; waits while the unit is loading.
 
     Raises:
-        UsageError: No unit was named, and none or several run a known engine.
+        UsageError: No unit was named, and none or several run a known engine; or it is one of a user's own manager.
     """
-    look = Collector(reach.connection, unit or "-.mount").collect([LISTENER_OWNERS, PROCESSES, SERVICES])
+    collector = Collector(reach.connection, unit or "-.mount", owner=manager or "")
+    look = collector.collect([LISTENER_OWNERS, PROCESSES, SERVICES])
     owners, services = look.reading(LISTENER_OWNERS), look.reading(SERVICES)
     found = listening(owners)
     here = engine_units(found, services)
@@ -156,7 +173,12 @@ def observed(reach: Reach, unit: str | None, ready_timeout_s: float | None) -> R
         raise UsageError(
             f"no process of {unit} runs an engine that is known here ({', '.join(dialects())}); {then}"
         )
-    profile = Profile(service=Service(unit=unit, engine=engine))
+    if manager is None and unit in users_own(owners):
+        raise UsageError(
+            f"{unit} is a unit of a user's own manager (systemctl --user); name that user with "
+            f"--dflash-expect {MANAGER_KEY}=USER"
+        )
+    profile = Profile(service=Service(unit=unit, engine=engine, user_manager=manager))
     loaded = LoadedProfile(profile, Path(), "", reviewed=True, sources={}, bases={})
     run = HostRun(
         reach.target.name,
@@ -199,6 +221,7 @@ def shown(run: HostRun) -> Recorded:
         host=run.name,
         unit=run.profile.service.unit,
         engine=run.profile.service.engine,
+        user_manager=run.profile.service.user_manager,
         served_model=served(run),
         driver=driver.version if driver else None,
         cuda_toolkit=known(toolkit.version) if toolkit else None,

@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from pytest_dflash.engine_units import at_work, engine_of, engine_units, here, listening, named, unit_of
+from pytest_dflash.engine_units import (
+    at_work,
+    engine_of,
+    engine_units,
+    here,
+    listening,
+    named,
+    unit_of,
+    users_own,
+)
 from pytest_dflash.facts.procfs import Process
 from pytest_dflash.facts.reading import Absent, Silent, Value
 from pytest_dflash.facts.services import SERVICES, ServiceUnit
@@ -79,6 +88,16 @@ def test_a_unit_is_told_with_its_engine_and_how_systemd_has_it() -> None:
         "a.service (sglang, failed)",
         "b.service (vllm)",
     ]
+
+
+def test_a_unit_beneath_a_user_s_manager_is_that_user_s_own() -> None:
+    owners = {
+        1: Owner(1, "/user.slice/user-1000.slice/user@1000.service/app.slice/mine.service", SGLANG),
+        2: Owner(2, "/system.slice/system-sglang.slice/sglang@0.service", SGLANG),
+        3: Owner(3, "/user.slice/user-1000.slice/session-3.scope", SGLANG),
+    }
+    assert users_own(Value(owners)) == {"mine.service"}
+    assert users_own(Silent("no ss")) == frozenset()
 
 
 def test_the_host_is_asked_for_listeners_and_services_and_told_in_words() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import shlex
 import sys
 from pathlib import Path
@@ -121,3 +122,27 @@ def test_a_package_that_is_there_twice_is_asked_about_at_its_version(pytester: p
     )
     assert "stack.packages.sglang: one folder has it 2 times, 0.5.19, 0.5.23: which is meant?" in ran.outlines
     assert 'sglang = ">=0.5.19"  # one folder has it 2 times' in (pytester.path / "p.toml").read_text()
+
+
+@pytest.mark.slow
+def test_a_unit_of_a_user_s_own_manager_is_recorded_once_the_user_is_named(pytester: pytest.Pytester) -> None:
+    ask = ("--host=rehearsal", "--dflash-fault=user-unit", "--dflash-write-profile=p.toml")
+    unnamed = pytester.runpytest_inprocess(*ask)
+    assert unnamed.ret == 4
+    unnamed.stderr.fnmatch_lines(
+        ["*is a unit of a user's own manager (systemctl --user); name that user with --dflash-expect *"]
+    )
+    user = getpass.getuser()
+    assert pytester.runpytest_inprocess(*ask, f"--dflash-expect=service.user_manager={user}").ret == 0
+    assert f'user_manager = "{user}"' in (pytester.path / "p.toml").read_text()
+
+
+@pytest.mark.parametrize("name", ["service.unit=a b", "service.unit=x", "service.user_manager=a b"])
+def test_a_name_that_cannot_be_is_refused_before_the_host_is_asked(
+    name: str, pytester: pytest.Pytester
+) -> None:
+    ran = pytester.runpytest_inprocess(
+        "--host=docker://none", "--dflash-write-profile=p.toml", f"--dflash-expect={name}"
+    )
+    assert ran.ret == 4
+    ran.stderr.fnmatch_lines([f"*--dflash-write-profile: --dflash-expect {name}: *"])

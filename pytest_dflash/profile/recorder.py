@@ -90,6 +90,7 @@ class Recorded:
     host: str
     unit: str
     engine: str
+    user_manager: str | None = None
     served_model: str | None = None
     url: str | None = None
     driver: str | None = None
@@ -123,6 +124,8 @@ def record(observed: Recorded) -> str:
 def _tables(seen: Recorded) -> Iterator[tuple[str, str, Iterable[str]]]:
     """Table, remark and lines, in the order in which a person reads them."""
     service = {"unit": seen.unit, "engine": seen.engine}
+    if seen.user_manager is not None:
+        service["user_manager"] = seen.user_manager
     yield "service", "", [*_lines(service), *_checked({"served_model": seen.served_model}, terms.Said)]
     yield "endpoint", "", _endpoint(seen)
     yield "stack", "at least what was found", _stack(seen)
