@@ -105,7 +105,7 @@ ask() {
   echo; echo "@MARK@ begin $1"
   said=$( { { $limit sh -c "$2" </dev/null 2>&3 3>&- 5>&-; printf '\nrc=%s' $? >&3; } |
     head -c @LARGEST@ | encode >&5 3>&- 5>&-; } 3>&1 | tail -c 2100 )
-  code=${said##*rc=}; said=${said%?rc=*}
+  code=${said##*rc=}; code=${code%%[!0-9]*}; said=${said%?rc=*}
   [ -z "$said" ] || said=$(printf '%s' "$said" | tail -c 2000 | encode | tr -d ' \n')
   echo; echo "@MARK@ end $1 ${code:-1} ${said:--}"
 }
