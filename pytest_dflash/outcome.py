@@ -70,6 +70,8 @@ class RunOutcome(Narrowing):
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keeps the findings of a report, or that something else failed."""
+        if str(report.outcome) == "rerun":  # pytest-rerunfailures: the last try is the one that counts
+            return
         documents = getattr(report, "dflash_findings", None)
         if documents is not None:
             self.findings.extend(document.from_json(each) for each in documents)
@@ -122,7 +124,7 @@ class RunOutcome(Narrowing):
         if not self.findings and exitstatus in OTHERS_CODE and self.stopped is None and not left:
             return  # somebody's own tests, and no check among them: pytest's own exit code stands
         self.narrowed = self.narrowed or narrowed_by_options(self.config) or bool(self.awaited)
-        results = [(f.host, verdict.Result(f.check, f.outcome)) for f in self.findings]
+        results = [(f.host, verdict.Result(f.check, f.outcome, f.param)) for f in self.findings]
         for name, run in self.runs.items():
             mine = [result for host, result in results if host == name]
             missing = verdict.unmet(mine, run.profile.gate.require, narrowed=self.narrowed)

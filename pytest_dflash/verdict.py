@@ -30,6 +30,11 @@ class Result:
 
     check: str
     outcome: Outcome
+    param: str | None = None
+
+    def is_named(self, pattern: str) -> bool:
+        """Whether a pattern of names, or `check[param]`, means it."""
+        return fnmatchcase(self.check, pattern) or pattern == f"{self.check}[{self.param}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ def unmet(results: Sequence[Result], require: Iterable[str], *, narrowed: bool) 
     """The required patterns that are not satisfied: matched by nothing, or by something that did not pass."""
     missing = []
     for pattern in require:
-        matching = [result for result in results if fnmatchcase(result.check, pattern)]
+        matching = [result for result in results if result.is_named(pattern)]
         if any(result.outcome not in GOOD for result in matching) or (not matching and not narrowed):
             missing.append(pattern)
     return missing
@@ -68,7 +73,7 @@ def unmet(results: Sequence[Result], require: Iterable[str], *, narrowed: bool) 
 def unknown(results: Sequence[Result], pattern: str) -> str:
     """What is to be said of a required pattern that no check of the run matches; "" where one does."""
     names = {result.check for result in results}
-    if any(fnmatchcase(name, pattern) for name in names):
+    if any(result.is_named(pattern) for result in results):
         return ""
     close = difflib.get_close_matches(pattern, names, 1, 0.6)
     return f" (no check of this run has such a name{f'; did you mean {close[0]}?' if close else ''})"

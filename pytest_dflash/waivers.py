@@ -93,7 +93,7 @@ def notes(
     lines = []
     for waiver in waivers:
         met = [each for each in findings if covers(waiver, Subject(each.check, host, each.param))]
-        if not met and not narrowed and waiver.host in {None, host}:
+        if not met and not narrowed and fnmatchcase(host, waiver.host or "*"):
             lines.append(
                 f"waiver: {waiver.check} names no check of this run, so it waives nothing ({waiver.reason})"
             )

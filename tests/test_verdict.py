@@ -13,7 +13,7 @@ outcomes = st.lists(st.sampled_from(list(Outcome)), max_size=8)
 
 
 def results(*found: Outcome) -> list[Result]:
-    return [Result("flags.in_force", outcome) for outcome in found]
+    return [Result("flags.in_force", outcome, "tp-size") for outcome in found]
 
 
 @given(outcomes)
@@ -57,6 +57,8 @@ def test_an_interrupted_run_never_accepts() -> None:
         ((Outcome.PASS, Outcome.BLOCKED), ["flags.*"], ["flags.*"]),
         ((Outcome.PASS,), ["window.*"], ["window.*"]),
         ((Outcome.PASS,), [], []),
+        ((Outcome.PASS,), ["flags.in_force[tp-size]"], []),
+        ((Outcome.PASS,), ["flags.in_force[ep-size]"], ["flags.in_force[ep-size]"]),
     ],
 )
 def test_what_the_gate_requires_must_have_passed_or_be_waived(

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_dflash.findings import Judgement, Outcome, failed
-from pytest_dflash.waivers import Subject, advisory, apply
+from pytest_dflash.waivers import Subject, advisory, apply, notes
 
 TODAY = date(2026, 11, 29)
 SUBJECT = Subject("gpu.persistence_mode", "gpu2", "GPU-1")
@@ -59,6 +60,16 @@ def test_only_a_failure_can_be_waived(outcome: Outcome) -> None:
 )
 def test_a_waiver_covers_only_what_it_names(waiver: Waiver, outcome: Outcome) -> None:
     assert waived(waiver).outcome is outcome
+
+
+@pytest.mark.parametrize("host, told", [(None, True), ("gpu*", True), ("gpu2", True), ("gpu1", False)])
+def test_a_waiver_that_names_no_check_is_told_on_each_host_that_it_means(
+    host: str | None, *, told: bool
+) -> None:
+    lines = notes([cast("Any", Waiver(check="gpu.cuont", host=host))], "gpu2", [], TODAY)
+    assert lines == (
+        ["waiver: gpu.cuont names no check of this run, so it waives nothing (ticket 4711)"] if told else []
+    )
 
 
 @pytest.mark.parametrize(

@@ -145,9 +145,9 @@ class Throughput(Table):
 
     name: Said
     text_class: TextClass = Field(alias="class")
-    concurrency: Count
-    prompt_tokens: Count
-    output_tokens: Count
+    concurrency: Annotated[int, Field(ge=1, le=4096)]
+    prompt_tokens: Annotated[int, Field(ge=1, le=10_000_000)]
+    output_tokens: Annotated[int, Field(ge=1, le=1_000_000)]
     min_output_tokens_per_s_total: Positive | None = None
     min_decode_tokens_per_s_per_request: Positive | None = None
     max_ttft_ms: Positive | None = None

@@ -41,8 +41,8 @@ def unready(changed: Changed) -> Judgement | None:
             f"the engine does not get ready without speculation, so that there is nothing to compare with: "
             f"{changed.restart.settled.why}",
             observed=str(changed.restart.settled.phase),
-            remedy="see its journal for what the engine says of it; where it never runs without, waive this check, and "
-            "record plain_output_tokens_per_s_total from a host where it does",
+            remedy="see its journal for what the engine says of it; where it never runs without, leave this check out by name "
+            "(-k), and record plain_output_tokens_per_s_total from a host where it does",
         )
     wrong = [each for each in changed.proofs if each.outcome is Outcome.FAIL]
     if wrong:

@@ -252,12 +252,34 @@ def test_a_check_that_somebody_left_out_is_no_acceptance(project: Project, how: 
     assert (run.code, run.verdict) == found, run.out
     if how == "a marker":
         assert "it was skipped by a marker: needs --runslow" in run.out
-        assert "waive the check in the profile ([[waivers]]), where a reader sees it" in run.out
+        assert (
+            "what shall be left out is named on the command line (-k), and the run is partial then" in run.out
+        )
     if "says it has run" in how:
         assert (
             "left out: 1 checks were collected and never run, the first is test_checks.py::test_two"
             in run.out
         )
+
+
+def test_a_check_that_a_plugin_tries_again_counts_once(project: Project) -> None:
+    """As pytest-rerunfailures does: a report of outcome `rerun` for each try but the last."""
+    project.checks(project.finding("fail"))
+    project.pytester.makeconftest(
+        """
+        import copy, pytest
+
+        @pytest.hookimpl(wrapper=True, tryfirst=True)
+        def pytest_runtest_makereport(item, call):
+            report = yield
+            if report.when == "call":
+                again = copy.copy(report)
+                again.outcome = "rerun"
+                item.ihook.pytest_runtest_logreport(report=again)
+            return report
+        """
+    )
+    assert project.run().outcomes == ["fail"]
 
 
 def test_without_assertions_nothing_is_judged(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
