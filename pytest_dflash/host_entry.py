@@ -73,4 +73,9 @@ def notes(run: HostRun) -> list[str]:
         )
     if run.profile.endpoint.expect is None:
         lines.append("profile: no endpoint.expect, so only the structure of answers is checked")
+    if run.profile.endpoint.url is not None:
+        lines.append(
+            f"profile: endpoint.url says that {run.profile.service.unit} is asked at {run.profile.endpoint.url}; that this "
+            "unit answers there, and not another host's, is believed"
+        )
     return lines

@@ -35,7 +35,7 @@ MOST = 128
 its name says that it is one, so that no text costs more than its length."""
 
 _KEYWORD = re.compile(
-    r"key|token|secret|password|authorization|passwd|passphrase|(?<!Set)(?<!Load)(?<!Encrypted)credential|[_-]pass(?![a-z])",
+    r"key|token|secret|password|authorization|passwd|passphrase|(?<!Set)(?<!Load)(?<!Encrypted)credential|[_-](?:pass|auth)(?![a-z])",
     re.IGNORECASE,
 )
 _TOKENIZER = re.compile(r"(?:de)?tokeniz.*", re.IGNORECASE)

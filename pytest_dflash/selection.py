@@ -29,8 +29,11 @@ class Narrowing:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
         """Notices what was never collected, or taken out by whatever plugin, however late it did so."""
+        given = list(items)
         yield
-        self.narrowed = self.narrowed or bool(left_out(items))
+        kept = set(items)
+        lost = any(checks.of(item) for item in given if item not in kept)
+        self.narrowed = self.narrowed or lost or bool(left_out(items))
 
 
 def left_out(items: Iterable[pytest.Item]) -> set[str]:

@@ -47,6 +47,7 @@ KEY = "sk-4f9a0c77d1"
         {"DB_PASSWORD": KEY},
         {"X-Client-Secret": KEY},
         f"DB_PASS={KEY}",
+        f"SGLANG_AUTH={KEY}",
         f"smtp passwd={KEY}",
         f'{{"passphrase": "{KEY}"}}',
         {"AWS_CREDENTIALS": KEY},

@@ -262,6 +262,21 @@ def test_a_check_that_somebody_left_out_is_no_acceptance(project: Project, how: 
         )
 
 
+def test_one_parameter_that_a_plugin_took_out_makes_the_run_partial(project: Project) -> None:
+    project.profile(FLAGS)
+    project.checks(
+        '@check("flags.in_force", per="flag")\ndef test_flag(host_run, flag): return passed(f"{flag}")\n'
+    )
+    assert project.run().verdict == "accept"
+    project.pytester.makeconftest(
+        """
+        def pytest_collection_modifyitems(items):
+            items[:] = [item for item in items if "tp-size" not in item.nodeid]
+        """
+    )
+    assert project.run().verdict == "partial"
+
+
 def test_a_check_that_a_plugin_tries_again_counts_once(project: Project) -> None:
     """As pytest-rerunfailures does: a report of outcome `rerun` for each try but the last."""
     project.checks(project.finding("fail"))
