@@ -5,10 +5,10 @@ Law: Prometheus' text format in, numbers out; what they count, the engine says.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 
+from pytest_dflash.engines.shapes import LARGEST
 from pytest_dflash.facts.reading import Absent, Silent
 
 METRICS = "/metrics"
@@ -19,7 +19,7 @@ Samples = Mapping[str, Sequence[tuple[str, float]]]
 
 
 def samples(text: str, engine: str) -> Samples:
-    """The samples of one engine; what is no finite number is left out."""
+    """The samples of one engine; what is no number that something may count to is left out."""
     sample = re.compile(
         rf"^{engine}:(?P<name>\w+?)(?:_total)?(?:\{{(?P<labels>[^}}\n]*)\}})? (?P<value>[-+.\w]+)",
         re.MULTILINE,
@@ -30,7 +30,7 @@ def samples(text: str, engine: str) -> Samples:
             number = float(match["value"])
         except ValueError:
             continue
-        if math.isfinite(number):
+        if abs(number) < LARGEST:  # and not for "nan"
             found.setdefault(match["name"], []).append((match["labels"] or "", number))
     return found
 

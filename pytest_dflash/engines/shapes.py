@@ -25,9 +25,14 @@ def text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+LARGEST = 2**63
+"""Nothing that is counted is more: with what is, sums and quotients would be no numbers any more."""
+
+
 def count(value: Any) -> int | None:
-    """A whole number, else None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """A whole number that something may count to, else None."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and abs(value) < LARGEST else None
 
 
 def count_or_text(value: Any) -> int | str | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from pytest_dflash.engines.shapes import listed, number, table
+from pytest_dflash.engines.shapes import LARGEST, listed, number, table
 from pytest_dflash.findings import Json, Judgement, failed, not_applicable, passed, unproven
 from pytest_dflash.load.comparison import FEWEST, chance
 from pytest_dflash.load.floors import DECODE, MEASURES, TOTAL
@@ -149,7 +149,7 @@ def _row(
     name: str, values: tuple[float, ...], then: Mapping[str, Any] | None, *, higher: bool
 ) -> _Row | None:
     earlier = listed(table(table(then).get("series")).get("values"))
-    before = tuple(value for each in earlier if (value := number(each)) is not None)
+    before = tuple(value for each in earlier if (value := number(each)) is not None and abs(value) < LARGEST)
     return _Row(name, values, before, higher) if min(len(values), len(before)) >= FEWEST else None
 
 

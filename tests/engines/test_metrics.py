@@ -24,6 +24,11 @@ def test_the_samples_of_one_engine_are_read_by_name() -> None:
     assert total(found["steps"]) == 7.5
 
 
+def test_a_number_that_nothing_counts_to_is_left_out() -> None:
+    told = "its:running 1e308\nits:running 1e308\nits:running -1e300\nits:running inf\nits:running 3\n"
+    assert samples(told, "its") == {"running": [("", 3.0)]}
+
+
 def test_accepted_tokens_are_summed_by_their_position_in_a_draft() -> None:
     told = [
         ('engine="0",position="0"', 5.0),

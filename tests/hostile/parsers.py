@@ -37,6 +37,7 @@ from pytest_dflash.facts.journal import Entry, Journal
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Value
 from pytest_dflash.facts.target import parse_spec
+from pytest_dflash.findings import Json
 from pytest_dflash.load.exchange import Exchange
 from pytest_dflash.load.framing import ended, head
 from pytest_dflash.load.stream import record
@@ -94,10 +95,13 @@ def _log(engine: Dialect) -> Parser:
 def _argv(engine: Dialect) -> Parser:
     def read(data: bytes) -> object:
         said = text_of(data).split("\0")
-        return [
-            (engine.runs(argv), engine.from_argv(argv, {}, "0.5.19"), engine.from_argv(argv, {}, None))
-            for argv in ([*start, *said] for start in STARTS)
-        ]
+        told: list[object] = []
+        for start in STARTS:
+            argv = [*start, *said]
+            values = dict(engine.from_argv(argv, {}, None).values)
+            told.append((engine.runs(argv), engine.from_argv(argv, {}, "0.5.19")))
+            told.append([_setting(engine, name, value, values) for name, value in [*values.items()][:50]])
+        return told
 
     return read
 
@@ -107,6 +111,18 @@ def _config(data: bytes) -> object:
     return [OWN[name].from_argv([name, "serve", "--config", "c.yaml"], files, None) for name in OWN]
 
 
+def _setting(engine: Dialect, name: str, value: Json, values: dict[str, Json]) -> object:
+    """All that is asked of one setting, whose name and value are the host's."""
+    return (
+        engine.setting(name, "0.5.19"),
+        engine.removed(f"--{name}", "0.5.19"),
+        engine.default(name),
+        engine.carriers(name, values),
+        [engine.same(name, value, other) for other in (str(value), [value], values)],
+        [engine.is_rewrite(name, asked, value, values) for asked in (None, "8", str(value), value)],
+    )
+
+
 def _document(engine: Dialect) -> Parser:
     """All that is read of a JSON body."""
 
@@ -114,7 +130,7 @@ def _document(engine: Dialect) -> Parser:
         document = parsed(text_of(data))
         scoring = engine.scoring()
         told = engine.from_info(document)
-        values = told.value.values if isinstance(told, Value) else {}
+        values = dict(told.value.values) if isinstance(told, Value) else {}
         return (
             engine.version(document),
             engine.native_window(document, "0.5.23"),
@@ -122,7 +138,7 @@ def _document(engine: Dialect) -> Parser:
             scoring.spoken(document),
             scoring.scored(document, 1, 4),
             scoring.bounds(values),
-            [engine.same(name, value, document) for name, value in values.items()][:50],
+            [_setting(engine, name, value, values) for name, value in [*values.items()][:50]],
             Redactor().guard(document),
         )
 
@@ -233,6 +249,6 @@ PARSERS: Mapping[str, Parser] = {
 def seeds() -> Iterator[bytes]:
     """Recorded outputs, as something to start from."""
     tests = Path(__file__).parents[1]
-    for pattern in ("facts/cases/*/*/stdout", "endpoint/cases/*/*", "engines/cases/*/*"):
+    for pattern in ("facts/cases/*/*/stdout", "endpoint/cases/*/*", "engines/**/cases/**/*"):
         yield from (path.read_bytes()[:20_000] for path in sorted(tests.glob(pattern)) if path.is_file())
     yield json.dumps({"model_path": "m", "internal_states": [{"api_key": "canary-key-1"}]}).encode()

@@ -54,6 +54,15 @@ def test_a_load_as_fast_as_before_is_not_worse_and_says_which_versions_were_comp
     assert found.series["decode_rate"]["then"][0] == 50.0
 
 
+def test_numbers_that_nobody_measured_are_too_few_repeats() -> None:
+    then = document()
+    for each in then["findings"]:
+        each["series"]["values"] = [1e308] * 8
+    found = judged(then)
+    assert found.outcome is Outcome.NOT_APPLICABLE
+    assert found.summary == "not compared: old.json tells too few repeats of the load 'chat'"
+
+
 def test_a_load_that_is_slower_beyond_noise_fails_measure_by_measure() -> None:
     found = judged(document(rate=56.0))
     assert found.outcome is Outcome.FAIL

@@ -6,6 +6,7 @@ Law: one line in, what it says out; whose line it is and what it means for a set
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -128,9 +129,10 @@ def _word(text: str) -> Json:
 
 def _number(text: str | None) -> float | None:
     try:
-        return float(text) if text is not None else None
+        found = float(text) if text is not None else math.nan
     except ValueError:
         return None
+    return found if math.isfinite(found) else None
 
 
 def _whole(text: str | None) -> int | None:

@@ -5,6 +5,7 @@ Law: one line in, what it says out; whose line it is and what it means for a set
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -27,11 +28,11 @@ CORE = re.compile(r"Initializing a V\d LLM engine \(v(?P<version>[^)\s]+)\) with
 SERVING = "Starting vLLM"
 READY = "Application startup complete."
 _STATS = re.compile(
-    r"Engine (?P<rank>\d+): .*?Avg generation throughput: (?P<tps>[\d.]+) tokens/s, "
-    r"Running: (?P<running>\d+) reqs, Waiting: (?P<queued>\d+) reqs"
+    r"Engine (?P<rank>\d{1,9}): .*?Avg generation throughput: (?P<tps>[\d.]+) tokens/s, "
+    r"Running: (?P<running>\d{1,9}) reqs, Waiting: (?P<queued>\d{1,9}) reqs"
 )
 _POSITIONS = re.compile(r"Per-position acceptance rate: (?P<rates>[\d., ]+)")
-_DRAFTED = re.compile(r"Accepted: (?P<accepted>\d+) tokens, Drafted: (?P<drafted>\d+) tokens")
+_DRAFTED = re.compile(r"Accepted: (?P<accepted>\d{1,18}) tokens, Drafted: (?P<drafted>\d{1,18}) tokens")
 SPECULATION = "SpecDecoding metrics: "
 
 
@@ -95,6 +96,7 @@ def _accept_len(rates: str) -> float | None:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text)
+        found = float(text)
     except ValueError:
         return None
+    return found if math.isfinite(found) else None

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from pytest_dflash.engines.literals import plain
+from pytest_dflash.engines.shapes import LARGEST
 from pytest_dflash.engines.vllm import flags
 from pytest_dflash.findings import Json
 
@@ -35,7 +36,7 @@ def _plainly(setting: str, value: Json) -> object:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int | float):
-        return float(value)
+        return value if abs(value) >= LARGEST else float(value)  # which no float may hold
     if isinstance(value, list):
         return [_plainly("", one) for one in value]
     if isinstance(value, dict):

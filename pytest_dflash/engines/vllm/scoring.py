@@ -13,6 +13,7 @@ from pytest_dflash.engines.scoring import TOP, Ask, Bounds, Drafting, Order, Sco
 from pytest_dflash.engines.shapes import count, listed, number, table
 from pytest_dflash.engines.shared_routes import COMPLETIONS
 from pytest_dflash.engines.vllm import counters
+from pytest_dflash.facts.digits import whole
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.findings import Json
 
@@ -104,6 +105,5 @@ class VLLMScoring:
 
 def _pair(name: object, entry: object) -> tuple[int, float] | None:
     logprob = number(table(entry).get("logprob"))
-    return (
-        (int(name), logprob) if isinstance(name, str) and name.isdecimal() and logprob is not None else None
-    )
+    token = whole(name) if isinstance(name, str) else None
+    return (token, logprob) if token is not None and logprob is not None else None
