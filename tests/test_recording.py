@@ -146,3 +146,12 @@ def test_a_name_that_cannot_be_is_refused_before_the_host_is_asked(
     )
     assert ran.ret == 4
     ran.stderr.fnmatch_lines([f"*--dflash-write-profile: --dflash-expect {name}: *"])
+
+
+@pytest.mark.slow
+def test_the_only_unit_that_runs_an_engine_is_found_while_it_loads(pytester: pytest.Pytester) -> None:
+    ran = pytester.runpytest_inprocess(
+        "--host=rehearsal", "--dflash-fault=slow-start", "--dflash-write-profile=p.toml"
+    )
+    assert ran.ret == 0
+    assert 'unit = "sglang-k26-ddtree.service"' in (pytester.path / "p.toml").read_text()
