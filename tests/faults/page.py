@@ -21,6 +21,7 @@ STAGED_FOR_REAL: Mapping[str, str] = {
     "reloaded-not-restarted": "test_a_confusion_made_for_real_is_named_with_its_witnesses",
     "nothing-logged-yet": "test_a_confusion_made_for_real_is_named_with_its_witnesses",
     "restarts-by-itself": "test_a_confusion_made_for_real_is_named_with_its_witnesses",
+    "key-in-open-file": "test_routes_that_serve_without_the_key_are_found_and_those_that_tell_are_noted",
     "active-not-serving": "test_a_confusion_made_for_real_is_named_with_its_witnesses",
 }
 """Faults that a test also makes on a real host with a real systemd, to that test."""

@@ -29,6 +29,7 @@ KEYED = PROFILE.replace("[flags]", 'api_key_env = "DFLASH_TEST_KEY"\n[flags]') +
 PASSIVE, PROBE = "--dflash-allow=read", "--dflash-allow=probe"
 AT_ONCE = (PROBE, "--dflash-ready-timeout=2")
 SLEEPS = "the engine sleeps: it lists its models, and answers nothing until it is woken"
+CLOSE = f"chmod 0600 {ENVIRONMENT}"
 SERVES = "vllm-dflash.service does not serve: "
 
 
@@ -121,7 +122,8 @@ def test_routes_that_serve_without_the_key_are_found_and_those_that_tell_are_not
     vllm_host.wait()
     monkeypatch.setenv("DFLASH_TEST_KEY", KEY)
     document = accepted(vllm_host, tmp_path / "run", PROBE, profile=KEYED)
-    assert red(document) == {"exposure.routes_guarded", "flags.no_knobs"}, document["stdout"][-3000:]
+    expected = {"exposure.routes_guarded", "exposure.key_hidden", "flags.no_knobs"}
+    assert red(document) == expected, document["stdout"][-3000:]
     opened = finding(document, "exposure.routes_guarded")
     assert opened["outcome"] == "fail"
     assert {"/invocations", "/tokenize", "/sleep", "/collective_rpc"} <= set(opened["observed"])
@@ -130,6 +132,12 @@ def test_routes_that_serve_without_the_key_are_found_and_those_that_tell_are_not
     with Client(f"http://127.0.0.1:{vllm_host.port}", key=KEY) as client:
         assert client.get("/is_sleeping").json == {"is_sleeping": False}
     assert outcomes(document)["exposure.key_required"] == "pass"
+    hidden = finding(document, "exposure.key_hidden")
+    assert hidden["summary"] == (
+        f"a key can be read: {ENVIRONMENT} (mode 0644, of root) in EnvironmentFile=, which every user of the host can read"
+    )
+    assert hidden["remedy"] == f"change the key, then `{CLOSE}`"
+    vllm_host.machine.sh(CLOSE)
     assert KEY not in document["stdout"]
 
 
@@ -153,6 +161,9 @@ def test_an_engine_that_was_put_to_sleep_is_told_and_is_awake_once_it_was_woken(
     assert (sleeps["outcome"], sleeps["observed"]) == ("fail", "asleep")
     assert sleeps["summary"] == SLEEPS
     assert finding(woken, "endpoint.awake")["summary"] == "the engine is awake"
+    assert (
+        outcomes(woken)["exposure.key_hidden"] == "pass"
+    )  # its file was closed as the test before was told to
 
 
 @pytest.mark.usefixtures("cut")
