@@ -186,7 +186,7 @@ class Gate:
             return [run.carry(f"load {error.load}", item.nodeid, error)]
         if isinstance(error, EndpointError):
             return [failed(str(error), remedy=error.remedy or None)]
-        if isinstance(error, pytest.skip.Exception) and call.when == "setup" and marked_to_skip(item):
+        if isinstance(error, pytest.skip.Exception) and by_marker(error):
             return [
                 unproven(
                     f"it was skipped by a marker: {error}",
@@ -229,9 +229,9 @@ class Gate:
         return None
 
 
-def marked_to_skip(item: pytest.Item) -> bool:
-    """Whether a marker may have skipped it: of a suite, or put there by a conftest. What a check skips itself has none."""
-    return any(item.get_closest_marker(name) for name in ("skip", "skipif"))
+def by_marker(skipped: BaseException) -> bool:
+    """Whether a marker skipped it, of a suite or put there by a conftest: pytest tells such a skip at the item's place."""
+    return bool(getattr(skipped, "_use_item_location", False))
 
 
 def moot(declared: checks.Check, outcome: Outcome, phase: Phase) -> bool:

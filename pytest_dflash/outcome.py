@@ -75,10 +75,10 @@ class RunOutcome(Narrowing):
         documents = getattr(report, "dflash_findings", None)
         if documents is not None:
             self.findings.extend(document.from_json(each) for each in documents)
+            self.awaited.discard(report.nodeid)
         elif report.failed:
             self.other_failed = True
-
-        self.awaited.discard(report.nodeid)
+            self.awaited.discard(report.nodeid)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Remembers the checks that are to come."""
@@ -121,7 +121,10 @@ class RunOutcome(Narrowing):
     def _judge(self, session: pytest.Session, exitstatus: int) -> None:
         self.exit_code = int(exitstatus)
         left = any(host["restored"] is False for host in self.hosts.values())
-        if not self.findings and exitstatus in OTHERS_CODE and self.stopped is None and not left:
+        if self._cut_short(session, exitstatus):
+            self.awaited.clear()  # what an end that was asked for kept from running, nobody left out
+        nothing = not self.findings and not self.awaited
+        if nothing and exitstatus in OTHERS_CODE and self.stopped is None and not left:
             return  # somebody's own tests, and no check among them: pytest's own exit code stands
         self.narrowed = self.narrowed or narrowed_by_options(self.config) or bool(self.awaited)
         results = [(f.host, verdict.Result(f.check, f.outcome, f.param)) for f in self.findings]
@@ -144,11 +147,14 @@ class RunOutcome(Narrowing):
         self.exit_code = verdict.exit_code(self.verdict, circumstances)
         session.exitstatus = self.exit_code
 
+    def _cut_short(self, session: pytest.Session, exitstatus: int) -> bool:
+        """Whether the run ended before all that was collected had its turn, or was not collected whole."""
+        asked = session.shouldstop or session.shouldfail or self.stopped is not None
+        return bool(exitstatus not in BY_ITSELF or asked or self.uncollected)
+
     def _document(self, session: pytest.Session, exitstatus: int) -> dict[str, Any]:
         ended = datetime.now(tz=UTC)
         profiles = {str(run.loaded.path): run.loaded for run in self.runs.values()}
-        asked = session.shouldstop or session.shouldfail or self.stopped is not None
-        cut_short = exitstatus not in BY_ITSELF or asked or self.uncollected
         findings = [document.to_json(finding) for finding in self.findings]
         begin, given = own_command.begin(self.config), map(str, self.config.invocation_params.args)
         judged = {
@@ -170,7 +176,7 @@ class RunOutcome(Narrowing):
                     {"path": path, "sha256": loaded.sha256, "reviewed": loaded.reviewed}
                     for path, loaded in profiles.items()
                 ],
-                "complete": not cut_short,
+                "complete": not self._cut_short(session, exitstatus),
                 "narrowed": self.narrowed,
                 "next": self._redact(terminal.next_step(findings, judged) or "") or None,
                 "unmet": self.unmet,
@@ -195,7 +201,7 @@ class RunOutcome(Narrowing):
             )
         if self.awaited:
             lines.append(
-                f"left out: {len(self.awaited)} checks were collected and never run, the first is "
+                f"left out: checks that were collected and never run: {len(self.awaited)}, the first is "
                 f"{min(self.awaited)}; look for a conftest or plugin that runs tests its own way"
             )
         today = datetime.now(tz=UTC).date()

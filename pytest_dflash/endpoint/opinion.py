@@ -98,6 +98,8 @@ class Opinion:
     def _ending(self, said: Said) -> Ending | None:
         """The end of an answer; where it does not tell enough, its last token is asked for again, and may end it again."""
         found = ending.by_its_account(said.spoken)
+        if found is not None and isinstance(said.prompt, str):
+            return ending.Ending(Kind.OPEN, why="a text alone was compared")
         if found is None or isinstance(said.prompt, str) or not ending.to_ask_again(said.spoken, found):
             return found
         before = (*said.prompt, *(said.spoken.tokens or ())[:-1])

@@ -135,19 +135,20 @@ class Trial:
     def _sample(self) -> Part:
         parts: list[Part] = []
         for length in SAMPLED:
-            parts.append(self._sampled(self._prompts["alone", length]))
+            parts.append(self._sampled(length))
             lines = [line.scored for part in parts for line in part.lines]
-            if not lines or boldness(lines).doubt >= ENOUGH_DOUBT:
+            if boldness(lines).doubt >= ENOUGH_DOUBT if lines else parts[-1].differ:
                 break
         return joined(parts)
 
-    def _sampled(self, prompt: tuple[int, ...] | str) -> Part:
+    def _sampled(self, length: int) -> Part:
+        prompt = self._prompts["alone", length]
         seeds = [self.seed % 10**6 + n for n in range(SEEDS)]
         orders = [
             Order(prompt=prompt, max_tokens=SAMPLED_TOKENS, temperature=1.0, seed=seed) for seed in seeds
         ]
         spoken = self.speaker.say_all(orders, 1)
-        said = [Said(f"seed {n}", prompt, each) for n, each in enumerate(spoken)]
+        said = [Said(f"seed {n}, prompt of {length} tokens", prompt, each) for n, each in enumerate(spoken)]
         return self.opinion.of(said, greedy=False)
 
     @cached_property

@@ -52,6 +52,11 @@ class Part:
     judging_s: float = 0.0
 
     @property
+    def differ(self) -> bool:
+        """Whether not all of them say the same."""
+        return len({each.spoken.tokens or each.spoken.text for each in self.said}) > 1
+
+    @property
     def tokens(self) -> int:
         """Generated ones."""
         return sum(each.spoken.completion_tokens or len(each.spoken.tokens or ()) for each in self.said)
@@ -64,6 +69,8 @@ def joined(parts: Sequence[Part]) -> Part:
         lines=tuple(each for part in parts for each in part.lines),
         samples=tuple(each for part in parts for each in part.samples),
         silent=tuple(each for part in parts for each in part.silent),
+        ends=sum(part.ends for part in parts),
+        open_ends=tuple(each for part in parts for each in part.open_ends),
         generating_s=sum(part.generating_s for part in parts),
         judging_s=sum(part.judging_s for part in parts),
     )

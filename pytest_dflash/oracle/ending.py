@@ -63,7 +63,7 @@ def by_its_account(spoken: Spoken) -> Ending | None:
 
 def to_ask_again(spoken: Spoken, ending: Ending) -> bool:
     """Whether an answer to its last token alone may tell more."""
-    return ending.why == UNTOLD and bool(spoken.tokens)
+    return ending.kind is Kind.OPEN and spoken.ended_by is None and bool(spoken.tokens)
 
 
 def asked_again(spoken: Spoken, again: Spoken) -> Ending:
@@ -73,7 +73,8 @@ def asked_again(spoken: Spoken, again: Spoken) -> Ending:
     """
     last, tokens = (spoken.tokens or ())[-1:], again.tokens or ()
     if tokens[:1] != last:
-        return Ending(Kind.OPEN, why=f"{UNTOLD}, and asked for its last token again it says another one")
+        other = "another one" if tokens else "nothing"
+        return Ending(Kind.OPEN, why=f"{UNTOLD}, and asked for its last token again it says {other}")
     if len(tokens) == 1:
         return Ending(Kind.SENT)
     ends_there = len(tokens) == 2 and again.finish == STOP

@@ -27,7 +27,7 @@ RELEVANT = re.compile(
 """Variables that change how an engine computes. Paths, homes and what the manager sets are none of them."""
 
 WIDEST = 300
-"""Letters of what is wrong, on its line of the file; a remark beside a value is shorter."""
+"""Letters of what stands against the host or a value; other remarks are shorter."""
 
 HEAD = """\
 # What {host} showed. It says what is, not what should be: read it, mend it, delete what does not matter.
@@ -219,7 +219,7 @@ def _free(
             spellings.add(spelling)
             yield from (_doubted(line, (doubts or {}).get(name)) for line in _lines({name: value}))
     yield from (
-        f"# {_comment(name)}: {_comment(doubt)}"
+        f"# {_comment(name)}: {_comment(doubt, WIDEST)}"
         for name, doubt in (doubts or {}).items()
         if name not in found
     )

@@ -76,7 +76,7 @@ def same_process(first: Reading[Identity], last: Reading[Identity], seen: Observ
     if seen.owner_in_unit is None and not seen.containers:
         return unproven(
             f"one process (pid {first.value.main_pid}) ran from the first fact to the last request; whether it is the one "
-            f"that answers on port {seen.port} could not be seen",
+            f"that answers{'' if seen.port is None else f' on port {seen.port}'} could not be seen",
             expected="a process of the unit",
             observed="who owns the port is hidden",
             remedy=HEAR,

@@ -15,8 +15,8 @@ from pytest_dflash.facts.systemd import DiskFile, LoadedCommand, UnitFiles
 from pytest_dflash.findings import Evidence, Judgement, failed, passed, unproven
 from pytest_dflash.redaction import MASK, MIN_LENGTH, carries_secret
 from pytest_dflash.rules.judge import HEAR, evidence
+from pytest_dflash.witness import startup
 from pytest_dflash.witness.chain import Chain
-from pytest_dflash.witness.startup import named
 
 
 def key_hidden(chain: Chain, process: Reading[Process]) -> Judgement:
@@ -166,9 +166,7 @@ def in_open_files(with_keys: tuple[DiskFile, ...]) -> Reading[list[str]]:
 
 def unread(files: Reading[UnitFiles], loaded: Reading[LoadedCommand]) -> list[str]:
     """The environment files that are closed to this run."""
-    if not isinstance(files, Value) or not isinstance(loaded, Value):
-        return []
-    return [path for path in files.value.unreadable if named(path, loaded.value.environment_files)]
+    return list(startup.unread(files, loaded.value.environment_files)) if isinstance(loaded, Value) else []
 
 
 def _closed(file: DiskFile) -> bool:

@@ -18,7 +18,7 @@ from pytest_dflash.findings import Evidence, Judgement, failed, not_applicable, 
 from pytest_dflash.rules.judge import evidence, unheard
 from pytest_dflash.rules.reload import shown
 from pytest_dflash.witness.chain import Chain
-from pytest_dflash.witness.startup import from_files, named
+from pytest_dflash.witness.startup import from_files, named, unread
 
 BY_WRAPPERS = (
     *("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "MANPATH", "PKG_CONFIG_PATH", "PWD", "OLDPWD", "SHLVL", "_"),
@@ -138,13 +138,9 @@ def older(chain: Chain) -> Reading[Sequence[str]]:
         for word in each.value.split()
     }
     apart = {*from_files(files, loaded.value.environment_files), *unset}
-    unread = [path for path in loaded.value.environment_files if not isinstance(files, Value)] + [
-        path
-        for path in (files.value.unreadable if isinstance(files, Value) else ())
-        if named(path, loaded.value.environment_files)
-    ]
-    if unread:
-        return Silent(f"{unread[0]} could not be read and may override it", unread[0])
+    closed = unread(files, loaded.value.environment_files)
+    if closed:
+        return Silent(f"{closed[0]} could not be read and may override it", closed[0])
     held = {name: value for name, value in loaded.value.environment.items() if name not in apart}
     return Value(
         [

@@ -44,7 +44,8 @@ def not_there(units: Sequence[str]) -> str:
     """What to do where no unit of the profile's name exists; `units` of an engine's that this host has instead."""
     if not units:
         return (
-            f"{LOAD_STATES['not-found'][1]}; no unit of this host runs or names an engine that is known here"
+            f"{LOAD_STATES['not-found'][1]}; no unit was seen that runs or names an engine that is known here (root sees more: "
+            "--sudo)"
         )
     return (
         f"set service.unit to the unit that is meant; those of an engine on this host: {', '.join(units)}; "

@@ -38,11 +38,11 @@ def unready(changed: Changed) -> Judgement | None:
     """Why the process cannot even be asked; None where it can."""
     if not changed.restart.ready:
         return unproven(
-            f"the engine does not get ready without speculation, so that there is nothing to compare with: "
+            "the engine does not get ready without speculation, so that there is nothing to compare with: "
             f"{changed.restart.settled.why}",
             observed=str(changed.restart.settled.phase),
-            remedy="see its journal for what the engine says of it; where it never runs without, leave this check out by name "
-            "(-k), and record plain_output_tokens_per_s_total from a host where it does",
+            remedy="see its journal for what the engine says of it; where it never runs without, leave this check out by "
+            "name (-k)",
         )
     wrong = [each for each in changed.proofs if each.outcome is Outcome.FAIL]
     if wrong:
@@ -58,8 +58,8 @@ def drafts(
 ) -> Judgement | None:
     """Why the process drafts all the same, or may; None where it is proven that it does not.
 
-    Proof is one of these: it counts its steps and counted none; a source that told steps before was heard and tells
-    none; its own engine says that the flags are not in force.
+    Proof is one of these: a source that told steps before was heard and tells none, or counts none; its own engine says
+    that the flags are not in force.
 
     Args:
         accounts: By each source.
@@ -72,11 +72,12 @@ def drafts(
             f"without {said} the engine still tells verify steps, so it is nothing to compare with",
             remedy="look for switches in the environment of the process (SGLANG_…) and in its --config file",
         )
-    if any(isinstance(now, Value) or (_told(before) and isinstance(now, Absent)) for before, now in accounts):
+    if any(_told(before) and isinstance(now, (Value, Absent)) for before, now in accounts):
         return None
     if _by_its_engine(proofs):
         return None
-    why = next((why for _, now in accounts if (why := deaf(now))), "nobody was asked")
+    still = "it counts no verify steps with its flags either" if accounts else "nobody was asked"
+    why = next((why for _, now in accounts if (why := deaf(now))), still)
     return unproven(
         f"whether the engine drafts without {said} is not known, so it is nothing to compare with: {why}",
         remedy=COUNT,

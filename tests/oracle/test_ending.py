@@ -67,7 +67,7 @@ def test_an_answer_tells_as_much_of_its_end_as_its_engine_does(spoken: Spoken, f
         ((2, 7, 9), "stop", Ending(Kind.GOES_ON, 7)),
         ((2, 9), "stop", Ending(Kind.TOLD, 9)),
         ((3, 7, 8), "length", Ending(Kind.OPEN, why=f"{UNTOLD}, and asked for its last token again it says another one")),
-        ((), "stop", Ending(Kind.OPEN, why=f"{UNTOLD}, and asked for its last token again it says another one")),
+        ((), "stop", Ending(Kind.OPEN, why=f"{UNTOLD}, and asked for its last token again it says nothing")),
     ],
 )  # fmt: skip
 def test_asked_for_its_last_token_again_an_engine_ends_there_or_goes_on(
@@ -224,5 +224,5 @@ def test_of_text_alone_the_ends_stay_open() -> None:
     (ends,) = tree_ends.evidence([of.alone])
     assert (
         ends.why
-        == "4 of 4 ends were not judged, the first: alone, prompt of 37 tokens: the engine sends no token ids"
+        == "4 of 4 ends were not judged, the first: alone, prompt of 37 tokens: a text alone was compared"
     )

@@ -229,6 +229,28 @@ LEFT_OUT = {
         """,
         (0, "partial"),
     ),
+    "a plugin that sets up and calls nothing": (
+        """
+        from _pytest.runner import call_and_report
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_protocol(item, nextitem):
+            if "two" not in item.nodeid:
+                return None
+            call_and_report(item, "setup")
+            call_and_report(item, "teardown", nextitem=nextitem)
+            return True
+        """,
+        (0, "partial"),
+    ),
+    "a plugin that runs nothing": (
+        """
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_protocol(item):
+            return True
+        """,
+        (10, "undecided"),
+    ),
     "a plugin that says it has run them": (
         """
         @pytest.hookimpl(tryfirst=True)
@@ -257,9 +279,20 @@ def test_a_check_that_somebody_left_out_is_no_acceptance(project: Project, how: 
         )
     if "says it has run" in how:
         assert (
-            "left out: 1 checks were collected and never run, the first is test_checks.py::test_two"
+            "left out: checks that were collected and never run: 1, the first is test_checks.py::test_two"
             in run.out
         )
+
+
+def test_an_end_that_was_asked_for_leaves_nothing_out(project: Project) -> None:
+    project.checks(
+        project.finding("fail", function="test_one")
+        + project.finding("pass", name="systemd.stable", function="test_two")
+    )
+    run = project.run("-x")
+    assert run.verdict == "reject"
+    assert "left out" not in run.out
+    assert not run.document["run"]["narrowed"]
 
 
 def test_one_parameter_that_a_plugin_took_out_makes_the_run_partial(project: Project) -> None:

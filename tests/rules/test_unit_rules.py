@@ -64,7 +64,7 @@ def test_where_the_unit_is_not_the_host_s_engines_are_named(rule: Callable[..., 
         "b.service (vllm, failed); for a user's unit set service.user_manager"
     )
     assert str(rule(gone, list).remedy).endswith(
-        "no unit of this host runs or names an engine that is known here"
+        "no unit was seen that runs or names an engine that is known here (root sees more: --sudo)"
     )
 
 
