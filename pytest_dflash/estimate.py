@@ -133,7 +133,7 @@ def lines(  # noqa: PLR0913 - one plan, all that it depends on
         f"  time      about {max(1, round(cost.seconds / 60))} min{_per_start(cost, profile, start)}",
     ]
     if not cost.restarts:
-        told[-1] += f", and up to {ready_timeout_s:.0f} s more while the unit starts"
+        told[-1] += f", and up to {ready_timeout_s:.0f} s more if the unit is still starting"
     return [*told, *(f"  limit     {line}" for line in limits(cost, allowance))]
 
 

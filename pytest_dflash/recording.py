@@ -38,8 +38,8 @@ T = TypeVar("T")
 UNIT_KEY, MANAGER_KEY, WINDOW = "service.unit", "service.user_manager", "window.tokens"
 RUNNING = ("active", "activating", "reloading")
 NOT_WELL = (
-    "while this was recorded, the host was not well or contradicted itself; mend it, delete the file and record anew, or "
-    "what is wrong becomes what is expected:"
+    "while this was recorded, the host was not well or contradicted itself; mend it and record anew (into another file), "
+    "or write what is meant at each question below; else what is wrong becomes what is expected:"
 )
 
 

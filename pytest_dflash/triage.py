@@ -208,7 +208,7 @@ def next_command(
         return shlex.join([*login(config), remote[0].name, look]) if len(remote) == 1 else look
     if unit == NOBODY:
         return f"{here} --dflash-triage --dflash-expect service.unit=NAME.service"
-    if config.getini("dflash_profile") or is_for(config.rootpath / "dflash.toml", unit):
+    if config.getini("dflash_profile") or is_for(config.rootpath / "dflash.toml", unit, reviewed=True):
         return f"{here} {own_command.suites(config)}"
     path = profile_name(targets[0].name)
     if is_for(config.invocation_params.dir / path, unit):
@@ -228,12 +228,13 @@ def profile_name(host: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', host).strip('-.') or 'host'}.toml"
 
 
-def is_for(path: Path, unit: str) -> bool:
-    """Whether a profile is there and expects something of this unit: an example of another service does not."""
+def is_for(path: Path, unit: str, *, reviewed: bool = False) -> bool:
+    """Whether a profile is there and expects something of this unit: an example, of whatever unit, is reviewed by nobody."""
     try:
-        return loader.load(path).profile.service.unit == unit
+        loaded = loader.load(path)
     except ProfileError:
         return False
+    return loaded.profile.service.unit == unit and (loaded.reviewed or not reviewed)
 
 
 def _do(remedy: str) -> list[str]:

@@ -60,7 +60,7 @@ def test_reading_costs_next_to_nothing() -> None:
         "  restarts  0",
         "  writes    nothing there",
         "  writes    report.html, junit.xml, findings.json here, in /tmp/reports",
-        "  time      about 1 min, and up to 900 s more while the unit starts",
+        "  time      about 1 min, and up to 900 s more if the unit is still starting",
     ]
 
 

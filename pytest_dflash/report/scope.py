@@ -24,6 +24,7 @@ MEANING = {
 }
 CAPPED = "good as far as this run went, which does not say that the host may take traffic"
 """An acceptance without a load: neither the text nor the speed of answers was looked at."""
+BY_THE_PROFILE, UNREVIEWED = {Verdict.ACCEPT, Verdict.REJECT}, ", by expectations that nobody has reviewed"
 OPTION = "--dflash-allow"
 BROKEN_OFF = {
     2: ("broken off before all checks were judged", "run the same command again"),
@@ -44,12 +45,14 @@ def headline(run: Mapping[str, Any], findings: Findings) -> str:
     if run["exit_code"] in BROKEN_OFF:
         return BROKEN_OFF[run["exit_code"]][0]
     verdict = Verdict(run["verdict"])
-    if verdict is not Verdict.ACCEPT:
-        return MEANING[verdict]
-    missing = held_back(findings)
+    said = MEANING[verdict]
+    if verdict is Verdict.ACCEPT and not loaded(run) and held_back(findings):
+        said = CAPPED
+    if verdict in BY_THE_PROFILE and not all(each["reviewed"] for each in run.get("profiles", ())):
+        said += UNREVIEWED
+    missing = held_back(findings) if verdict is Verdict.ACCEPT else []
     if not missing:
-        return MEANING[verdict]
-    said = MEANING[verdict] if loaded(run) else CAPPED
+        return said
     return f"{said}; accept at level {'+'.join(run['allow'])}: {', '.join(missing)} not judged"
 
 

@@ -6,6 +6,7 @@ report.html.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -96,6 +97,17 @@ def _named(others: Sequence[str]) -> str:
     return visible(", ".join(others)) if len(others) <= NAMED else f"{len(others)} more"
 
 
+def rehearsed(run: Mapping[str, Any]) -> str | None:
+    """What to try after a green rehearsal: a fault."""
+    words = shlex.split(run["command"])
+    staged = any(word.startswith("--dflash-fault") for word in words)
+    return (
+        f"{run['command']} --dflash-fault=window-dropped"
+        if "--host=rehearsal" in words and not staged
+        else None
+    )
+
+
 def next_step(findings: Findings, run: Mapping[str, Any]) -> str | None:
     """The remedy of the first thing that is wrong, or how to get further.
 
@@ -108,7 +120,7 @@ def next_step(findings: Findings, run: Mapping[str, Any]) -> str | None:
     if wrong:
         return visible(wrong[0].told["remedy"])
     if verdict is Verdict.ACCEPT:
-        return scope.further(run) if scope.held_back(findings) else None
+        return (scope.further(run) if scope.held_back(findings) else None) or rehearsed(run)
     if verdict is Verdict.PARTIAL:
         return "run without -k, -m and node ids to judge the host"
     outcomes = {each["outcome"] for each in findings}
