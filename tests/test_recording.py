@@ -21,6 +21,7 @@ def test_the_last_unit_that_was_named_counts() -> None:
     assert wanted_unit(["window.tokens=1"]) is None
 
 
+@pytest.mark.slow
 def test_the_next_command_keeps_what_leads_to_the_host(pytester: pytest.Pytester) -> None:
     path = Path("gpu1.toml")
     ran = pytester.runpytest_subprocess(
