@@ -3,7 +3,7 @@
 
 PYTEST = .venv/bin/pytest
 # Workers for the tests; a stand-in host is three processes, so more than this gains nothing.
-WORKERS = auto --maxprocesses=8
+WORKERS ?= auto --maxprocesses=8
 
 .DEFAULT_GOAL = help
 .PHONY: help venv rehearsal test slow faults speed matrix matrix-full lint format types imports wheel pythons bundle browser docs sample engines tree realhost clean

@@ -10,7 +10,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PYTEST_ADDOPTS="-p no:cacheprovider -q"
-TESTS="tests/load/test_load_stream.py tests/plugin/test_exit_codes.py tests/profile tests/report tests/witness"
+TESTS="tests/load/test_load_stream.py tests/plugin/test_exit_codes.py tests/report tests/witness"
 
 found() { # VERSION: the interpreter of that version, if there is one
     for each in "$(command -v "python$1" || true)" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python; do

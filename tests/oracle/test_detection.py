@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import pytest
 
@@ -38,8 +39,16 @@ def test_the_quick_form_stages_every_fault_and_every_budget() -> None:
 
 
 @pytest.mark.slow
-def test_faults_are_caught_and_nobody_innocent_is_accused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("fault, budgets", detection.diagonal([each.name for each in TREE]).items())
+def test_a_fault_is_caught_by_exactly_the_checks_that_it_names(fault: str, budgets: Sequence[int]) -> None:
+    lines = list(detection.faults({fault: budgets}, 1, None))
+    assert all(good for _, good in lines), lines
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", ["innocent", "noise"])
+def test_nobody_innocent_is_accused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], table: str
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["detection", "--quick"])
+    monkeypatch.setattr(sys, "argv", ["detection", "--quick", f"--only={table}"])
     assert detection.main() == 0, capsys.readouterr().out
