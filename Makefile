@@ -23,8 +23,9 @@ test: venv ## the project's own tests: no root, no engine, no network
 slow: venv ## the tests that take seconds each
 	$(PYTEST) -q -m "slow and not realhost and not browser and not matrix" -n $(WORKERS)
 
+# The folder is named, so that the one who shares out the tests loads its conftest and prints the counts.
 faults: venv ## every fault is noticed, every odd host is accepted; counts last
-	$(PYTEST) -q -m "matrix and not alone" -n $(WORKERS)
+	$(PYTEST) -q -m "matrix and not alone" -n $(WORKERS) tests/faults
 
 # Each waits for a clock for nine tenths of its time: two at a time leave each other alone, and nothing else runs beside.
 speed: venv ## the same for faults of speed: beside what measures nothing else runs
@@ -33,8 +34,8 @@ speed: venv ## the same for faults of speed: beside what measures nothing else r
 matrix: faults speed ## both
 
 matrix-full: venv ## the same with each odd host by itself, and docs/faults.md written anew
-	DFLASH_MATRIX=full $(PYTEST) -q -m "matrix and not alone" -n $(WORKERS)
-	DFLASH_MATRIX=full $(PYTEST) -q -m "matrix and alone" || [ $$? -eq 5 ]
+	DFLASH_MATRIX=full $(PYTEST) -q -m "matrix and not alone" -n $(WORKERS) tests/faults
+	DFLASH_MATRIX=full $(PYTEST) -q -m "matrix and alone" tests/faults || [ $$? -eq 5 ]
 
 lint: venv ## ruff: rules and format
 	.venv/bin/ruff check .
