@@ -52,7 +52,7 @@ def awake(load: Reading[Load]) -> Judgement:
 def same_process(first: Reading[Identity], last: Reading[Identity], seen: Observation) -> Judgement:
     """Who was read at the start still runs at the end, and it is he who answers: all that was found is about one process.
 
-    Who owns the port of a container is a proxy, which says nothing of who is behind it.
+    A container's port is owned by a proxy, which says nothing of who is behind it; but it must have been seen.
     """
     for when, reading in (("at the start", first), ("at the end", last)):
         if not isinstance(reading, Value):
@@ -73,7 +73,7 @@ def same_process(first: Reading[Identity], last: Reading[Identity], seen: Observ
             cause="the unit crashed or was restarted while it was tested",
             remedy="`journalctl -u` the unit tells how the first one ended; run again when it stays up",
         )
-    if seen.owner_in_unit is None and not seen.containers:
+    if seen.owner_in_unit is None and not (seen.containers and seen.owner):
         return unproven(
             f"one process (pid {first.value.main_pid}) ran from the first fact to the last request; whether it is the one "
             f"that answers{'' if seen.port is None else f' on port {seen.port}'} could not be seen",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from pytest_dflash.rehearsal import layout
 from pytest_dflash.rehearsal.faults import stages
 from pytest_dflash.rehearsal.oddities.oddity import Oddity
 
@@ -46,32 +47,21 @@ exit 127
 
 
 OF_THE_UNIT = (
-    *("endpoint.serves", "exposure.key_hidden", "gpu.foreign_processes", "window.reaches_draft_runner"),
-    *(
-        "flags.environment",
-        "flags.in_force",
-        "flags.no_drift",
-        "flags.no_knobs",
-        "flags.none_ignored",
-        "flags.plain_environment",
-    ),
-    *(
-        "stack.built_for_gpus",
-        "stack.companions",
-        "stack.cuda_toolkit",
-        "stack.package",
-        "stack.torch_and_toolkit",
-    ),
-    *(
-        "systemd.active",
-        "systemd.environment_files",
-        "systemd.loaded",
-        "systemd.reloaded",
-        "systemd.restarted",
-        "systemd.stable",
-    ),
-)
+    "endpoint.serves", "exposure.key_hidden", "flags.environment", "flags.in_force", "flags.no_drift", "flags.no_knobs",
+    "flags.none_ignored", "flags.plain_environment", "gpu.foreign_processes", "stack.built_for_gpus", "stack.companions",
+    "stack.cuda_toolkit", "stack.package", "stack.torch_and_toolkit", "systemd.active", "systemd.environment_files",
+    "systemd.loaded", "systemd.reloaded", "systemd.restarted", "systemd.stable", "window.reaches_draft_runner",
+)  # fmt: skip
+"""What nobody can tell of a unit where systemd says nothing."""
 NO_SS = "listens could not be seen: `ss` is not there: install iproute2"
+
+
+def hiding_owners(host: StandInHost) -> None:
+    """Lets ss tell sockets and no processes."""
+    ss = host.bin / "ss"
+    told = ss.rename(ss.with_name("ss-of-root"))
+    ss.write_text(f"#!/bin/sh\n{layout.quoted(str(told))} \"$@\" | sed 's/users:.*//'\n", "utf-8")
+    ss.chmod(0o755)
 
 
 def without_tool(name: str) -> Stage:
@@ -216,6 +206,13 @@ SERVICE = (
         alone=True,
         unseen=dict.fromkeys(OF_THE_UNIT, "`systemctl show` is not there")
         | {"flags.acceptance_exact": "the engine says nothing"},
+    ),
+    Oddity(
+        "hidden-owner",
+        "a login to which ss shows no owners, as nobody's but root's",
+        before=hiding_owners,
+        alone=True,
+        unseen={"endpoint.same_process": "whether it is the one that answers on port"},
     ),
     Oddity(
         "without-ss",
