@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
 Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
@@ -106,6 +107,11 @@ class Finding:
     def outcome(self) -> Outcome:
         """The judgement's outcome."""
         return self.judgement.outcome
+
+
+def is_meant(pattern: str, check: str, param: str | None) -> bool:
+    """Whether a waiver's or a gate's words mean this finding: a pattern of names, or `check[param]`."""
+    return fnmatchcase(check, pattern) or pattern == f"{check}[{param}]"
 
 
 def passed(summary: str, **rest: object) -> Judgement:

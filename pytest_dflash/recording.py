@@ -27,7 +27,7 @@ from pytest_dflash.facts.sockets import LISTENER_OWNERS
 from pytest_dflash.findings import Outcome
 from pytest_dflash.host_run import HostRun
 from pytest_dflash.profile.loader import LoadedProfile
-from pytest_dflash.profile.recorder import Recorded, RecordedGpu, record
+from pytest_dflash.profile.recorder import NOT_WELL, Recorded, RecordedGpu, record
 from pytest_dflash.profile.schema import Profile, Service
 from pytest_dflash.profile.terms import UnitName, UserName
 from pytest_dflash.reach import Reach
@@ -37,10 +37,6 @@ from pytest_dflash.rules import contradictions, diagnosis
 T = TypeVar("T")
 UNIT_KEY, MANAGER_KEY, WINDOW = "service.unit", "service.user_manager", "window.tokens"
 RUNNING = ("active", "activating", "reloading")
-NOT_WELL = (
-    "while this was recorded, the host was not well or contradicted itself; mend it and record anew (into another file), "
-    "or write what is meant at each question below; else what is wrong becomes what is expected:"
-)
 
 
 def write(config: pytest.Config) -> int:
@@ -108,7 +104,7 @@ def _write(config: pytest.Config) -> tuple[Path, Recorded]:
     reach = Reach(targets[0], activation.connection_options(config.option), tuple(config.option.dflash_fault))
     try:
         expect = config.option.dflash_expect
-        unit, manager = wanted_unit(expect), wanted_unit(expect, MANAGER_KEY)
+        unit, manager = expected(expect, UNIT_KEY), expected(expect, MANAGER_KEY)
         usable(unit, manager)
         seen = observed(reach, unit, manager, config.option.dflash_ready_timeout)
     finally:
@@ -121,10 +117,12 @@ def _write(config: pytest.Config) -> tuple[Path, Recorded]:
     return path, seen
 
 
-def wanted_unit(expect: Sequence[str], key: str = UNIT_KEY) -> str | None:
-    """The unit that `--dflash-expect service.unit=…` names; with another key the user whose manager has it."""
-    units = [text.partition("=")[2].strip("\"' ") for text in expect if text.partition("=")[0].strip() == key]
-    return units[-1] if units else None
+def expected(expect: Sequence[str], key: str) -> str | None:
+    """What `--dflash-expect KEY=…` says of one key of the profile, the last time that it is given."""
+    values = [
+        text.partition("=")[2].strip("\"' ") for text in expect if text.partition("=")[0].strip() == key
+    ]
+    return values[-1] if values else None
 
 
 def usable(unit: str | None, manager: str | None) -> None:

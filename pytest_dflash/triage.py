@@ -105,7 +105,7 @@ def _triage(reach: Reach, config: pytest.Config, targets: Sequence[Target]) -> t
     owned = listening(seen.reading(LISTENER_OWNERS))
     services = seen.reading(SERVICES)
     units = engine_units(owned, services)
-    wanted = recording.wanted_unit(config.option.dflash_expect)
+    wanted = recording.expected(config.option.dflash_expect, recording.UNIT_KEY)
     chosen = [wanted] if wanted else at_work(units, owned, services)[:MOST_UNITS] or [NOBODY]
     looks: list[Look] = []
     for unit in chosen:

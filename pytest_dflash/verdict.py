@@ -10,9 +10,8 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from fnmatch import fnmatchcase
 
-from pytest_dflash.findings import Outcome
+from pytest_dflash.findings import Outcome, is_meant
 
 
 class Verdict(StrEnum):
@@ -31,10 +30,6 @@ class Result:
     check: str
     outcome: Outcome
     param: str | None = None
-
-    def is_named(self, pattern: str) -> bool:
-        """Whether a pattern of names, or `check[param]`, means it."""
-        return fnmatchcase(self.check, pattern) or pattern == f"{self.check}[{self.param}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +59,7 @@ def unmet(results: Sequence[Result], require: Iterable[str], *, narrowed: bool) 
     """The required patterns that are not satisfied: matched by nothing, or by something that did not pass."""
     missing = []
     for pattern in require:
-        matching = [result for result in results if result.is_named(pattern)]
+        matching = [result for result in results if is_meant(pattern, result.check, result.param)]
         if any(result.outcome not in GOOD for result in matching) or (not matching and not narrowed):
             missing.append(pattern)
     return missing
@@ -73,7 +68,7 @@ def unmet(results: Sequence[Result], require: Iterable[str], *, narrowed: bool) 
 def unknown(results: Sequence[Result], pattern: str) -> str:
     """What is to be said of a required pattern that no check of the run matches; "" where one does."""
     names = {result.check for result in results}
-    if any(result.is_named(pattern) for result in results):
+    if any(is_meant(pattern, result.check, result.param) for result in results):
         return ""
     close = difflib.get_close_matches(pattern, names, 1, 0.6)
     return f" (no check of this run has such a name{f'; did you mean {close[0]}?' if close else ''})"

@@ -12,7 +12,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from pytest_dflash.findings import Finding, Judgement, Outcome
+from pytest_dflash.findings import Finding, Judgement, Outcome, is_meant
 
 
 class Waiver(Protocol):
@@ -42,7 +42,7 @@ class Subject:
 def covers(waiver: Waiver, subject: Subject) -> bool:
     """Whether the waiver names this check (as a pattern, or as `check[param]`), on this host, for this parameter."""
     return (
-        (fnmatchcase(subject.check, waiver.check) or waiver.check == f"{subject.check}[{subject.param}]")
+        is_meant(waiver.check, subject.check, subject.param)
         and (waiver.host is None or fnmatchcase(subject.host, waiver.host))
         and (waiver.param is None or waiver.param == subject.param)
     )

@@ -10,15 +10,16 @@ from pathlib import Path
 import pytest
 
 from pytest_dflash.own_command import shipped
-from pytest_dflash.recording import NOT_WELL, wanted_unit
+from pytest_dflash.profile.recorder import NOT_WELL
+from pytest_dflash.recording import UNIT_KEY, expected
 
 
 def test_the_last_unit_that_was_named_counts() -> None:
     assert (
-        wanted_unit(["window.tokens=1", "service.unit=a.service", 'service.unit = "b.service"'])
+        expected(["window.tokens=1", "service.unit=a.service", 'service.unit = "b.service"'], UNIT_KEY)
         == "b.service"
     )
-    assert wanted_unit(["window.tokens=1"]) is None
+    assert expected(["window.tokens=1"], UNIT_KEY) is None
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ class Opinion:
         `greedy`: asked again, the engine says the same. Of sampled answers no last token is asked for again.
         """
         generating, before = self.speaker.generating.last_s, self.speaker.seconds
-        ends = [self._ending(each) if greedy else ending.by_its_account(each.spoken) for each in said]
+        ends = [self._ending(each, greedy=greedy) for each in said]
         if self.choice.oracle is not Oracle.RESCORING:
             samples, empty = self._prefills(said, 1)
             samples = _beside(samples, [_place(*each) for each in zip(said, ends, strict=True)])
@@ -95,12 +95,14 @@ class Opinion:
         part = Part(tuple(said), tuple(lines), silent=tuple(silent), generating_s=generating, judging_s=took)
         return _with_ends(part, ends)
 
-    def _ending(self, said: Said) -> Ending | None:
+    def _ending(self, said: Said, *, greedy: bool) -> Ending | None:
         """The end of an answer; where it does not tell enough, its last token is asked for again, and may end it again."""
         found = ending.by_its_account(said.spoken)
-        if found is not None and isinstance(said.prompt, str):
-            return ending.Ending(Kind.OPEN, why="a text alone was compared")
-        if found is None or isinstance(said.prompt, str) or not ending.to_ask_again(said.spoken, found):
+        if found is None:
+            return None
+        if isinstance(said.prompt, str):
+            return Ending(Kind.OPEN, why="a text alone was compared")
+        if not greedy or not ending.to_ask_again(said.spoken, found):
             return found
         before = (*said.prompt, *(said.spoken.tokens or ())[:-1])
         again = self.speaker.say(Order(prompt=before, max_tokens=ending.AGAIN, to_the_limit=False))

@@ -35,6 +35,11 @@ class Test:
     observed: float = 0.0
     doubt: float = 0.0
 
+    @property
+    def tells(self) -> bool:
+        """Whether an engine that never samples would have been noticed."""
+        return self.doubt >= ENOUGH_DOUBT
+
 
 def first_token(samples: Sequence[int], target: Mapping[int, float]) -> Test:
     """Whether first tokens are distributed as the target says: chi-square over its likeliest tokens and the rest.

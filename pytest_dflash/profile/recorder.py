@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import wrap
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
@@ -35,10 +36,11 @@ HEAD = """\
 reviewed = false
 """
 
-WRONG = """\
-# While this was recorded, the host was not well or contradicted itself. Mend it, delete this file and record anew: what is
-# wrong must not become what is expected.
-"""
+NOT_WELL = (
+    "While this was recorded, the host was not well or contradicted itself. Mend it and record anew (into another file), "
+    "or write what is meant at each question below; else what is wrong becomes what is expected:"
+)
+"""On top of the file and on the terminal, before what is wrong."""
 
 TAIL = """
 # Further tables, for a person to fill in:
@@ -113,7 +115,7 @@ def record(observed: Recorded) -> str:
     parts = [HEAD.format(host=_comment(observed.host))]
     if observed.wrong:
         lines = [f"#   {_comment(line, WIDEST)}\n" for line in observed.wrong]
-        parts.append("".join([WRONG, *lines]))
+        parts.append("".join([f"# {line}\n" for line in wrap(NOT_WELL, 120)] + lines))
     for table, remark, entries in _tables(observed):
         lines = list(entries)
         if lines:

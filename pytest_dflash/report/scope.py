@@ -45,12 +45,10 @@ def headline(run: Mapping[str, Any], findings: Findings) -> str:
     if run["exit_code"] in BROKEN_OFF:
         return BROKEN_OFF[run["exit_code"]][0]
     verdict = Verdict(run["verdict"])
-    said = MEANING[verdict]
-    if verdict is Verdict.ACCEPT and not loaded(run) and held_back(findings):
-        said = CAPPED
+    missing = held_back(findings) if verdict is Verdict.ACCEPT else []
+    said = CAPPED if missing and not loaded(run) else MEANING[verdict]
     if verdict in BY_THE_PROFILE and not all(each["reviewed"] for each in run.get("profiles", ())):
         said += UNREVIEWED
-    missing = held_back(findings) if verdict is Verdict.ACCEPT else []
     if not missing:
         return said
     return f"{said}; accept at level {'+'.join(run['allow'])}: {', '.join(missing)} not judged"

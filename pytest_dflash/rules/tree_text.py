@@ -152,8 +152,7 @@ def sampled(part: Part, first: tuple[Sequence[int], Mapping[int, float]], ground
     measures = {"answers": float(many), "different_answers": float(different)}
     prompts = "one prompt" if asked == 1 else f"{asked} prompts"
     rescored = grounds.choice.oracle is Oracle.RESCORING
-    told_apart = bold.doubt >= sampling.ENOUGH_DOUBT
-    if different == asked < many and (told_apart or not rescored):
+    if different == asked < many and (bold.tells or not rescored):
         return failed(
             f"{many} answers at temperature 1 to {prompts} are all the same: it does not sample",
             expected="different answers",
@@ -195,7 +194,7 @@ def sampled(part: Part, first: tuple[Sequence[int], Mapping[int, float]], ground
             "sampling settings",
             measures=measures,
         )
-    if not told_apart:
+    if not bold.tells:
         return unproven(
             f"{many} answers at temperature 1 to {prompts} do not tell whether it samples: the target is too sure of their "
             f"tokens (a doubt of {bold.doubt:.1f} in {bold.samples} positions, of {sampling.ENOUGH_DOUBT:.0f} that it takes)",
