@@ -43,6 +43,11 @@ class Check:
         """The part before the dot: also the pytest marker."""
         return self.name.partition(".")[0]
 
+    @property
+    def generates(self) -> bool:
+        """Whether the process that runs now has to answer with tokens; one that a check starts is awake."""
+        return self.level == "load" or (self.level == "probe" and self.tokens > 0)
+
 
 def check(  # noqa: PLR0913 - what a check declares is declared in one place
     name: str,

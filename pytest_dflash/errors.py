@@ -54,6 +54,10 @@ class NotServing(EndpointError):  # noqa: N818 - as above
     """The unit's process cannot be asked for a completion; the message says what it does instead."""
 
 
+class Asleep(NotServing):
+    """The engine was put to sleep: whatever would be generated waits until somebody wakes it."""
+
+
 class Unlocated(EndpointError):  # noqa: N818 - as above
     """Where the service listens could not be seen, so nothing was asked of it: a question left open, no answer."""
 

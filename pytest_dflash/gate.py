@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_dflash import account, checks, waivers
-from pytest_dflash.errors import DflashError, EndpointError, HostError, LoadBroken, NotServing, Unlocated
+from pytest_dflash.errors import (
+    Asleep,
+    DflashError,
+    EndpointError,
+    HostError,
+    LoadBroken,
+    NotServing,
+    Unlocated,
+)
 from pytest_dflash.findings import AREAS, Judgement, Outcome, failed, unproven
 from pytest_dflash.levels import MEANING, RANK, Allowed
 from pytest_dflash.lifecycle.changing import cells
@@ -43,6 +51,16 @@ OF_THE_PROCESS = frozenset({"stack", "systemd", "flags"})
 OF_THE_HOST = (HostError, NotServing, Unlocated)
 """Failures that any check may have to carry; a waiver of that check does not mean them."""
 
+SHARED: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
+    (HostError, "host"),
+    (Asleep, "sleep"),
+    ((NotServing, Unlocated), "endpoint"),
+)
+"""What the failures are about that more than one check meets."""
+
+TELLERS = {"endpoint.serves": "endpoint", "endpoint.awake": "sleep"}
+"""The check whose matter a failure is that others meet as well, wherever that one was selected."""
+
 NOT_THE_HOST = "a bug of the check or of pytest-dflash, not of the host"
 
 
@@ -57,7 +75,7 @@ class Gate:
     def __init__(self, runs: dict[str, HostRun], allowed: Allowed) -> None:
         self.runs = runs
         self.allowed = allowed
-        self.told_by: dict[str, str] = {}
+        self.told_by: dict[tuple[str, str], str] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
@@ -105,11 +123,10 @@ class Gate:
             return host, RANK[declared.level], visit, areas.index(declared.area)
 
         items.sort(key=position)
-        # Whether the service serves is told by the check that asks for it, wherever that was selected.
         for item in items:
             declared, name = checks.of(item), host_of(item)
-            if declared is not None and declared.name == "endpoint.serves" and name in self.runs:
-                self.told_by[str(name)] = item.nodeid
+            if declared is not None and declared.name in TELLERS and name in self.runs:
+                self.told_by[str(name), TELLERS[declared.name]] = item.nodeid
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -129,7 +146,7 @@ class Gate:
             pytest.skip(why)
         name = host_of(item)
         if declared is not None and name is not None:
-            self.runs[name].guard(declared.level)
+            self.runs[name].guard(declared)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
@@ -178,14 +195,11 @@ class Gate:
             declared = checks.of(item)
             return [remarked(run, declared, each) for each in told] if declared else told
         error = call.excinfo.value if call.excinfo else None
-        if isinstance(error, HostError):
-            return [run.carry("host", item.nodeid, error)]
-        if isinstance(error, (NotServing, Unlocated)):
-            return [run.carry("endpoint", item.nodeid, error)]
-        if isinstance(error, LoadBroken):
-            return [run.carry(f"load {error.load}", item.nodeid, error)]
-        if isinstance(error, EndpointError):
-            return [failed(str(error), remedy=error.remedy or None)]
+        if isinstance(error, (HostError, EndpointError)):
+            what = matter(error)
+            if what is None:
+                return [failed(str(error), remedy=error.remedy or None)]
+            return [self._told_elsewhere(run, what, item, error)]
         if isinstance(error, pytest.skip.Exception) and by_marker(error):
             return [
                 unproven(
@@ -213,9 +227,15 @@ class Gate:
         settled = run.stands
         if settled is None or not moot(declared, judgement.outcome, settled.phase):
             return judgement
-        run.carriers.setdefault("endpoint", self.told_by.get(run.name, item.nodeid))
         error = NotServing(f"{run.profile.service.unit} does not serve: {settled.why}")
-        return replace(run.carry("endpoint", item.nodeid, error), param=judgement.param)
+        return replace(self._told_elsewhere(run, "endpoint", item, error), param=judgement.param)
+
+    def _told_elsewhere(
+        self, run: HostRun, what: str, item: pytest.Item, error: HostError | EndpointError
+    ) -> Judgement:
+        """Blocked by the check whose matter this is; where that was left out, it is this check's own failure."""
+        run.carriers.setdefault(what, self.told_by.get((run.name, what), item.nodeid))
+        return run.carry(what, item.nodeid, error)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -227,6 +247,13 @@ class Gate:
         if getattr(report, "dflash_outcome", None) == Outcome.UNPROVEN and report.failed:
             return "failed", "U", ("UNPROVEN", {"red": True})
         return None
+
+
+def matter(error: HostError | EndpointError) -> str | None:
+    """What others fail for as well, so that one check carries it; None for a failure of this check alone."""
+    if isinstance(error, LoadBroken):
+        return f"load {error.load}"
+    return next((what for kinds, what in SHARED if isinstance(error, kinds)), None)
 
 
 def by_marker(skipped: BaseException) -> bool:

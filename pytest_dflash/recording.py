@@ -244,7 +244,7 @@ def shown(run: HostRun) -> Recorded:
 def wrong(run: HostRun) -> Iterator[str]:
     """What is wrong with the unit and its host whatever anybody expects, likeliest cause first, and what to do."""
     facts, settled = run.settled
-    suspected = diagnosis.suspicions(run.profile.service.unit, facts, settled, run.chain)
+    suspected = diagnosis.suspicions(run.profile.service.unit, facts, settled, run.chain, run.load)
     found = [(each.kind, each.judgement) for each in suspected] + contradictions.unfit(facts)
     # What could not be seen is no fault of the host: its value is not written.
     failures = [each for each in found if each[1].outcome is Outcome.FAIL]

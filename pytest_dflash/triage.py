@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from pytest_dflash import activation, own_command, recording
-from pytest_dflash.engine_units import at_work, engine_units, listening, states
+from pytest_dflash.engine_units import at_work, engine_units, listening, states, users_own
 from pytest_dflash.errors import HostError, ProfileError, UsageError
 from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.services import SERVICES
@@ -44,6 +44,8 @@ LINES = 15
 WIDTH = 200
 NOBODY = "systemd-journald.service"
 """A unit that every host has: asked in its name where no engine's unit is known."""
+ALL_WELL = "nothing is wrong that can be seen without a profile: drift, crashes, serving, GPUs, disks, memory"
+MACHINE_WELL = "nothing is wrong with the machine itself: GPUs, disks, memory"
 WRONG, UNDECIDED, UNREACHED = 1, 10, 11
 MOST_UNITS = 4
 """So many fit on a screen with what is wrong with them."""
@@ -78,6 +80,7 @@ def run(config: pytest.Config) -> int:
     """
     try:
         targets = activation.named_hosts(config)
+        recording.usable(*_named(config))
     except UsageError as error:
         raise pytest.UsageError(f"--dflash-triage: {error}") from None
     codes = []
@@ -98,47 +101,60 @@ def run(config: pytest.Config) -> int:
     return next(code for code in (UNREACHED, WRONG, UNDECIDED, 0) if code in codes)
 
 
+def _named(config: pytest.Config) -> tuple[str | None, str | None]:
+    """The unit that shall be looked at, and the user whose own manager has it, as the command line says."""
+    expect = config.option.dflash_expect
+    return recording.expected(expect, recording.UNIT_KEY), recording.expected(expect, recording.MANAGER_KEY)
+
+
 def _triage(reach: Reach, config: pytest.Config, targets: Sequence[Target]) -> tuple[int, list[str]]:
     reach.connection.deadline_s = FIRST_S  # a stand-in host is started by now
     begun = time.monotonic()
-    seen = Collector(reach.connection, NOBODY).collect([LISTENER_OWNERS, SERVICES])
+    wanted, manager = _named(config)
+    seen = Collector(reach.connection, NOBODY, owner=manager or "").collect([LISTENER_OWNERS, SERVICES])
     owned = listening(seen.reading(LISTENER_OWNERS))
     services = seen.reading(SERVICES)
     units = engine_units(owned, services)
-    wanted = recording.expected(config.option.dflash_expect, recording.UNIT_KEY)
-    chosen = [wanted] if wanted else at_work(units, owned, services)[:MOST_UNITS] or [NOBODY]
+    chosen = [wanted] if wanted else at_work(units, owned, services)[:MOST_UNITS]
+    # The system's manager knows nothing of them, and what it does not know is no fault of theirs.
+    hidden = sorted(users_own(seen.reading(LISTENER_OWNERS)) & {*chosen}) if manager is None else []
+    chosen = [unit for unit in chosen if unit not in hidden] or [NOBODY]
     looks: list[Look] = []
     for unit in chosen:
         left_s = BUDGET_S - (time.monotonic() - begun)
         if looks and left_s < LEAST_S:
             break
-        looks.append(_look(reach, unit, units.get(unit, "sglang"), max(LEAST_S, left_s)))
+        service = Service(unit=unit, engine=units.get(unit, "sglang"), user_manager=manager)
+        looks.append(_look(reach, service, max(LEAST_S, left_s)))
     hurried = {unit: state for unit, state in states(services).items() if unit in chosen[len(looks) :]}
     found = diagnosis.together([(each.settled.phase is Phase.READY, each.found) for each in looks])
     took_s = time.monotonic() - begun
     head = [f"{visible(reach.target.name)}, {took_s:.1f} s, nothing changed, no request to the model"]
-    head += [each.run.redact(visible(each.state)) for each in looks]
+    head += [f"{unit}: a unit of a user's own manager; not looked at" for unit in hidden]
+    head += [each.run.redact(visible(each.state)) for each in looks if each.unit != NOBODY or not hidden]
     head += [f"{unit}: {state} by systemd; no time was left to look at it" for unit, state in hurried.items()]
-    others = [name for name in units if name not in chosen]
+    others = [name for name in units if name not in (*chosen, *hidden)]
     if others:
         head.append(f"also here: {visible(', '.join(others))} (--dflash-expect service.unit=NAME)")
     first = looks[0]
-    command = next_command(config, targets, first.unit, found)
-    lines = told(head, found, command, apart=len(chosen) > 1)
+    command = next_command(config, targets, first.unit, found, hidden)
+    nothing = MACHINE_WELL if first.unit == NOBODY else ALL_WELL
+    lines = told(head, found, command, nothing=nothing, apart=len(chosen) > 1)
     for each in looks:
         lines = [each.run.redact(line) for line in lines]
         each.run.close()
     wrong = any(each.kind != UNSEEN for each in found) or any(state != "active" for state in hurried.values())
-    return (WRONG if wrong or first.unit == NOBODY else UNDECIDED if found else 0), lines
+    wrong = wrong or (first.unit == NOBODY and not hidden)
+    return (WRONG if wrong else UNDECIDED if found or hidden else 0), lines
 
 
-def _look(reach: Reach, unit: str, engine: str, deadline_s: float) -> Look:
-    profile = Profile(service=Service(unit=unit, engine=engine))
-    loaded = LoadedProfile(profile, Path(), "", reviewed=True, sources={}, bases={})
+def _look(reach: Reach, service: Service, deadline_s: float) -> Look:
+    unit = service.unit
+    loaded = LoadedProfile(Profile(service=service), Path(), "", reviewed=True, sources={}, bases={})
     run = HostRun(reach.target.name, reach, loaded, Allowed(("read",)), ready_timeout_s=1.0)
     reach.connection.deadline_s = deadline_s
     facts, settled = run.at_once()
-    found = diagnosis.suspicions(unit, facts, settled, run.chain)
+    found = diagnosis.suspicions(unit, facts, settled, run.chain, run.load)
     ours = [each for each in found if unit != NOBODY or each.unit is None]
     return Look(
         unit, run, settled, [replace(each, judgement=masked(each.judgement, run.redact)) for each in ours]
@@ -164,8 +180,23 @@ def masked(judgement: Judgement, redact: Callable[[str], str]) -> Judgement:
     )
 
 
-def told(head: Sequence[str], found: Sequence[Suspicion], command: str, *, apart: bool = False) -> list[str]:
-    """At most fifteen lines, the next command last; what does not fit is counted. `apart`: say of which unit it is."""
+def told(
+    head: Sequence[str],
+    found: Sequence[Suspicion],
+    command: str,
+    *,
+    nothing: str = ALL_WELL,
+    apart: bool = False,
+) -> list[str]:
+    """At most fifteen lines, the next command last; what does not fit is counted.
+
+    Args:
+        head: What was looked at.
+        found: What is wrong.
+        command: What to type next.
+        nothing: What is said where nothing is wrong.
+        apart: Say of which unit it is.
+    """
     room = LINES - len(head) - 1
     body: list[str] = []
     for number, each in enumerate(found, 1):
@@ -178,9 +209,7 @@ def told(head: Sequence[str], found: Sequence[Suspicion], command: str, *, apart
             block = block[: room - len(body) - (left > 0)]
         body += block
     if not found:
-        body = [
-            "nothing is wrong that can be seen without a profile: drift, crashes, serving, GPUs, disks, memory"
-        ]
+        body = [nothing]
     return [shortened(line, WIDTH) for line in (*head, *body)] + [f"next: {command}"]
 
 
@@ -199,13 +228,20 @@ def _suspicion(number: int, each: Suspicion, *, apart: bool) -> Iterator[str]:
 
 
 def next_command(
-    config: pytest.Config, targets: Sequence[Target], unit: str, found: Sequence[Suspicion]
+    config: pytest.Config,
+    targets: Sequence[Target],
+    unit: str,
+    found: Sequence[Suspicion],
+    hidden: Sequence[str],
 ) -> str:
-    """What to type next: a look at the likeliest cause, or the way to a whole judgement."""
+    """What to type next: a look at the likeliest cause, at a user's own unit, or the way to a whole judgement."""
     here = " ".join([own_command.begin(config), *recording.connecting(config)])
     if found:
         remote, look = [each for each in targets if each.scheme == "ssh"], found[0].look
         return shlex.join([*login(config), remote[0].name, look]) if len(remote) == 1 else look
+    if hidden:
+        named = f"--dflash-expect service.unit={shlex.quote(hidden[0])}"
+        return f"{here} --dflash-triage {named} --dflash-expect service.user_manager=USER"
     if unit == NOBODY:
         return f"{here} --dflash-triage --dflash-expect service.unit=NAME.service"
     if config.getini("dflash_profile") or is_for(config.rootpath / "dflash.toml", unit, reviewed=True):
@@ -213,7 +249,8 @@ def next_command(
     path = profile_name(targets[0].name)
     if is_for(config.invocation_params.dir / path, unit):
         return f"{here} --dflash-profile={path} {own_command.suites(config)}"
-    return f"{here} --dflash-write-profile={path} --dflash-expect service.unit={shlex.quote(unit)}"
+    managed = f" --dflash-expect service.user_manager={manager}" if (manager := _named(config)[1]) else ""
+    return f"{here} --dflash-write-profile={path} --dflash-expect service.unit={shlex.quote(unit)}{managed}"
 
 
 def login(config: pytest.Config) -> list[str]:

@@ -31,7 +31,7 @@ def test_the_expected_model_is_served(service: Service, profile: Profile) -> Jud
 @check("endpoint.awake")
 @pytest.mark.usefixtures("service")
 def test_the_engine_was_not_put_to_sleep(host_run: HostRun) -> Judgement:
-    return endpoint.awake(host_run.load_now())
+    return endpoint.awake(host_run.load)
 
 
 @check("endpoint.completion", level="probe", requests=2, tokens=2 * MAX_TOKENS)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pytest_dflash.engines.dialect import Load
 from pytest_dflash.facts.host_facts import Facts
-from pytest_dflash.facts.reading import Value
+from pytest_dflash.facts.reading import Reading, Value
 from pytest_dflash.findings import Judgement, Outcome, failed
 from pytest_dflash.lifecycle.phase import Phase
 from pytest_dflash.lifecycle.readiness import Settled
-from pytest_dflash.rules import gpu, host, lifecycle, reload, restart, systemd
+from pytest_dflash.rules import endpoint, gpu, host, lifecycle, reload, restart, systemd
 from pytest_dflash.rules.readiness import serves
 from pytest_dflash.witness import drift
 from pytest_dflash.witness.chain import Chain
@@ -52,10 +53,12 @@ class Suspicion:
     unit: str | None = None
 
 
-def suspicions(unit: str, facts: Facts, settled: Settled, chain: Chain) -> list[Suspicion]:
+def suspicions(
+    unit: str, facts: Facts, settled: Settled, chain: Chain, load: Reading[Load]
+) -> list[Suspicion]:
     """What is wrong, likeliest cause first; one subject once."""
     found: dict[object, Suspicion] = {}
-    for kind, judgements, silence_counts in _asked(unit, facts, settled, chain):
+    for kind, judgements, silence_counts in _asked(unit, facts, settled, chain, load):
         for judgement in judgements():
             bad = judgement.outcome is Outcome.FAIL
             if bad or (silence_counts and judgement.outcome is Outcome.UNPROVEN):
@@ -86,7 +89,7 @@ def together(each: Sequence[tuple[bool, Sequence[Suspicion]]]) -> list[Suspicion
 Asked = tuple[str, Callable[[], Sequence[Judgement]], bool]
 
 
-def _asked(unit: str, facts: Facts, settled: Settled, chain: Chain) -> Iterator[Asked]:
+def _asked(unit: str, facts: Facts, settled: Settled, chain: Chain, load: Reading[Load]) -> Iterator[Asked]:
     """Kind, rule, and whether its silence is a symptom, in the order in which causes are likely."""
     yield "drift", lambda: [reload.reloaded(facts.unit, facts.files, facts.loaded)], False
     if settled.phase is Phase.READY:
@@ -98,6 +101,7 @@ def _asked(unit: str, facts: Facts, settled: Settled, chain: Chain) -> Iterator[
     yield "left behind", lambda: [lifecycle.nothing_left_behind(facts.files, facts.claim, unit)], False
     yield "crash", lambda: _crashed(facts), False
     yield "not serving", lambda: [serves(unit, facts, settled)], True
+    yield "not serving", lambda: [endpoint.awake(load)], False
     yield "driver", lambda: gpu.ecc(facts.gpus)[:1] if not isinstance(facts.gpus, Value) else [], True
     yield "gpu", lambda: [host.xid(facts.kernel, facts.gpus, facts.unit, facts.clock)], False
     yield "gpu", lambda: [*gpu.ecc(facts.gpus), *gpu.throttling(facts.gpus)], False

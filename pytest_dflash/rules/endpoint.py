@@ -30,6 +30,10 @@ def served_model(models: Reading[tuple[str, ...]], expected: str | None) -> Judg
     )
 
 
+ASLEEP = "the engine sleeps: it lists its models, and answers nothing until it is woken"
+WAKE = "wake it by its route, or restart the unit; then keep that route from others"
+
+
 def awake(load: Reading[Load]) -> Judgement:
     """The engine was not put to sleep: it would list its models, and answer nothing."""
     told = load.value.asleep if isinstance(load, Value) else None
@@ -40,9 +44,9 @@ def awake(load: Reading[Load]) -> Judgement:
     shown = (evidence("engine", load, rest["observed"]),)
     if told:
         return failed(
-            "the engine sleeps: it lists its models, and answers nothing until it is woken",
+            ASLEEP,
             cause="somebody called the route that puts it to sleep, as a training loop does between its rounds",
-            remedy="wake it by its route, or restart the unit; then keep that route from others",
+            remedy=WAKE,
             evidence=shown,
             **rest,
         )

@@ -105,3 +105,58 @@ def test_foreign_requests_hold_back_what_loads_unless_load_was_typed(
         assert outcomes["throughput.floors"]["summary"].startswith(
             f"foreign_traffic: requests that are not ours: {found} (GET /v1/loads); nothing was sent."
         )
+
+
+GENERATING_CHECKS = """
+@check("systemd.active")
+def test_read(host_run):
+    return passed("it is so", expected=1, observed=1)
+
+@check("endpoint.awake")
+def test_awake(host_run):
+    return endpoint.awake(host_run.load)
+
+@check("endpoint.completion", level="probe", requests=1, tokens=8)
+def test_answer(host_run):
+    open("sent", "w").close()
+    return passed("it answered", expected=1, observed=1)
+
+@check("endpoint.same_process", level="probe")
+def test_same(host_run):
+    return passed("the same", expected=1, observed=1)
+
+@check("throughput.floors", level="load")
+def test_load(host_run):
+    return passed("fast enough", expected=1, observed=2)
+"""
+SLEEPS = "the engine sleeps: it lists its models, and answers nothing until it is woken"
+
+
+def told_of(project: Project, *arguments: str) -> dict[str, tuple[str, str]]:
+    found = project.run("--dflash-allow=probe,load", *arguments).document["findings"]
+    return {each["check"]: (each["outcome"], each["summary"]) for each in found}
+
+
+@pytest.mark.parametrize("asleep", [True, False, None])
+def test_an_engine_that_sleeps_is_one_failure_and_nothing_is_asked_of_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch, asleep: object
+) -> None:
+    load = Value(Load(0, 0, asleep), "GET /metrics")
+    monkeypatch.setattr(HostRun, "service", object())
+    monkeypatch.setattr(HostRun, "load_now", lambda _run: load)
+    project.checks("from pytest_dflash.rules import endpoint\n" + GENERATING_CHECKS)
+    told = told_of(project)
+    assert (project.path / "sent").exists() is not asleep
+    if not asleep:
+        assert {outcome for outcome, _ in told.values()} <= {"pass", "not_applicable"}
+        return
+    assert told["endpoint.awake"] == ("fail", SLEEPS)
+    assert told["systemd.active"][0] == told["endpoint.same_process"][0] == "pass"
+    outcome, summary = told["endpoint.completion"]
+    assert outcome == told["throughput.floors"][0] == "blocked"
+    assert summary.startswith(f"{SLEEPS} (told by ")
+    assert "test_awake" in summary
+    # Where the check that asks was left out, the first that meets it carries it.
+    alone = told_of(project, "-k", "answer or load")
+    assert alone["endpoint.completion"] == ("fail", SLEEPS)
+    assert alone["throughput.floors"][0] == "blocked"

@@ -152,15 +152,19 @@ def test_an_engine_that_was_put_to_sleep_is_told_and_is_awake_once_it_was_woken(
         assert client.post("/sleep?level=0", {}).json == {"status": "sleeping", "level": 0}
         try:
             assert client.models() == ("tiny",)
-            asleep = accepted(vllm_host, tmp_path / "asleep", PASSIVE, profile=KEYED)
+            asleep = accepted(vllm_host, tmp_path / "asleep", PROBE, profile=KEYED)
         finally:
             assert client.post("/wake_up", {}).json == {"status": "awake", "tags": None}
-        woken = accepted(vllm_host, tmp_path / "woken", PASSIVE, profile=KEYED)
+        woken = accepted(vllm_host, tmp_path / "woken", PROBE, profile=KEYED)
     assert red(asleep) - red(woken) == {"endpoint.awake"}
     sleeps = finding(asleep, "endpoint.awake")
     assert (sleeps["outcome"], sleeps["observed"]) == ("fail", "asleep")
     assert sleeps["summary"] == SLEEPS
+    waiting = finding(asleep, "endpoint.completion")
+    assert (waiting["outcome"], waiting["summary"]) == ("blocked", f"{SLEEPS} (told by {sleeps['nodeid']})")
+    assert outcomes(asleep)["endpoint.stream_ends"] == "blocked"
     assert finding(woken, "endpoint.awake")["summary"] == "the engine is awake"
+    assert outcomes(woken)["endpoint.completion"] == "pass"
     assert (
         outcomes(woken)["exposure.key_hidden"] == "pass"
     )  # its file was closed as the test before was told to
