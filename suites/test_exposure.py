@@ -34,4 +34,4 @@ def test_no_route_serves_without_the_key(service: Service, profile: Profile, hos
 
 @check("exposure.key_hidden")
 def test_no_key_can_be_read_by_others(chain: Chain, facts: Facts) -> Judgement:
-    return kept_keys.key_hidden(chain, facts.serving)
+    return kept_keys.key_hidden(chain, facts.serving, facts.key_files)

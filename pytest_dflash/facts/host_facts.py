@@ -16,6 +16,7 @@ from pytest_dflash.facts.disks import DISKS, SHARED_MEMORY, Disk
 from pytest_dflash.facts.identity import Identity
 from pytest_dflash.facts.journal import JOURNAL, Journal
 from pytest_dflash.facts.kernel import KERNEL, KernelJournal
+from pytest_dflash.facts.key_files import KEY_FILES, KeyFile
 from pytest_dflash.facts.newest import NEWEST, continued
 from pytest_dflash.facts.nvidia import DRIVER, GPU_PROCESSES, GPUS, Driver, Gpu, GpuProcess
 from pytest_dflash.facts.packages import PACKAGES, Packages
@@ -41,6 +42,7 @@ ALL: tuple[Probe[Any], ...] = (
     *ALIVE,
     LOADED_COMMAND,
     UNIT_FILES,
+    KEY_FILES,
     CLAIM,
     PREVIOUS,
     STARTS,
@@ -127,6 +129,11 @@ class Facts:
     def files(self) -> Reading[UnitFiles]:
         """The unit as the disk holds it."""
         return self.transcript.reading(UNIT_FILES)
+
+    @property
+    def key_files(self) -> Reading[tuple[KeyFile, ...]]:
+        """Who may read the files with keys that the command line names."""
+        return self.transcript.reading(KEY_FILES)
 
     @property
     def claim(self) -> Reading[Claim]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pytest_dflash.facts.access import Access
 from pytest_dflash.facts.digits import whole
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Value
@@ -63,23 +64,6 @@ class LoadedCommand:
     environment: Mapping[str, str]
     environment_files: tuple[str, ...]
     manager_variables: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """Whose a file is, its mode, and those of the folders above it, the root left out; links are followed."""
-
-    owner: str
-    mode: int
-    folders: tuple[int, ...] = ()
-
-    @property
-    def for_all(self) -> bool:
-        """Whether every user of the host can read it."""
-        return bool(self.mode & 0o004) and all(folder & 0o001 for folder in self.folders)
-
-    def __str__(self) -> str:
-        return f"mode {self.mode:04o}, of {self.owner}"
 
 
 @dataclass(frozen=True, slots=True)

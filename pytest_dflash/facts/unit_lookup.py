@@ -7,13 +7,13 @@ like a header and a secret can be masked on the way.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from pytest_dflash.facts import user_specifiers
+from pytest_dflash.facts.access import WHOSE, Access, read_access
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Silent, Value
-from pytest_dflash.facts.systemd import Access, DiskFile, UnitFiles
+from pytest_dflash.facts.systemd import DiskFile, UnitFiles
 
 DEFAULT_UNIT_PATH = (
     "/etc/systemd/system.control /run/systemd/system.control "
@@ -24,22 +24,11 @@ DEFAULT_UNIT_PATH = (
 )
 """Where systemd looks for units, first wins. Source: systemd.unit(5), for a manager that cannot be asked."""
 
-_MODE = re.compile(r"[0-7]{1,5}", re.ASCII)
-
 _SCRIPT = r"""
-top=$(readlink -f -- "$R" 2>/dev/null)
-access() { (
-    path=$1
-    above=$(readlink -f -- "$path")
-    set --
-    while above=${above%/*}; [ -n "$above" ] && [ "$above" != "$top" ]; do set -- "$@" "$above"; done
-    modes=$(stat -c %a -- "$@" 2>/dev/null | tr '\n' ' ')
-    printf 'access\t%s %s\t%s\n' "$(stat -L -c %U:%a -- "$path")" "$modes" "$path"
-) }
 emit() {
     if [ -c "$2" ]; then printf '%s\tmasked\t%s\n' "$1" "$2"
     elif [ -r "$2" ]; then
-        access "$2"
+        printf 'access\t%s\t%s\n' "$(whose "$2")" "$2"
         printf '%s\t%s\t%s\n' "$1" "$(stat -L -c %Y -- "$2")" "$2"
         head -c 262144 -- "$2" | sed 's/^/ /'
         echo
@@ -165,16 +154,6 @@ def _records(text: str) -> Iterator[tuple[str, str, str, str]]:
         yield kind, mark, path, "\n".join(content)
 
 
-def _access(text: str) -> Access | None:
-    """`root:644 755 755`: the owner, the file's mode, those of the folders above; None where a part is missing."""
-    owner, _, modes = text.rpartition(":")
-    told = modes.split()
-    if not owner or not told or not all(_MODE.fullmatch(each) for each in told):
-        return None
-    mode, *folders = (int(each, 8) for each in told)
-    return Access(owner, mode, tuple(folders))
-
-
 def _read_unit_files(reply: Reply) -> Reading[UnitFiles]:
     if "end" not in reply.text.split("\n"):
         return reply.silence("reading the unit's files")
@@ -195,7 +174,7 @@ def _read_unit_files(reply: Reply) -> Reading[UnitFiles]:
             manager.append((mark, path))
             continue
         if kind == "access":
-            accesses[path] = _access(mark)
+            accesses[path] = read_access(mark)
         name = path.rsplit("/", 1)[-1]
         if kind not in found or (kind == "drop-in" and name in seen):
             continue
@@ -225,7 +204,7 @@ def _read_unit_files(reply: Reply) -> Reading[UnitFiles]:
 
 
 UNIT_FILES: Probe[UnitFiles] = Probe(
-    "unit-files", _SCRIPT.replace("@DEFAULT@", DEFAULT_UNIT_PATH), _read_unit_files
+    "unit-files", WHOSE + _SCRIPT.replace("@DEFAULT@", DEFAULT_UNIT_PATH), _read_unit_files
 )
 """The disk's side: the manager's NeedDaemonReload misses new drop-in directories and files put back with an
 older time, so the directories are listed here and compared with what is loaded."""

@@ -7,8 +7,10 @@ proof that it stood there.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pytest_dflash.facts.key_files import KEYS, KeyFile
 from pytest_dflash.facts.procfs import Process
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.facts.systemd import DiskFile, LoadedCommand, UnitFiles
@@ -19,19 +21,21 @@ from pytest_dflash.witness import startup
 from pytest_dflash.witness.chain import Chain
 
 
-def key_hidden(chain: Chain, process: Reading[Process]) -> Judgement:
-    """No key can be read in command line, unit file, EnvironmentFile=, manager, log, or the engine's answer.
+def key_hidden(chain: Chain, process: Reading[Process], key_files: Reading[tuple[KeyFile, ...]]) -> Judgement:
+    """No key can be read in command line, files that it names, unit file, EnvironmentFile=, manager, log, or the engine's answer.
 
-    Command line, files and log must be heard: who reads a log that is closed to this run is not known. An environment
-    file that is closed to it is closed to others as well. The engine's answer is looked at where it speaks, as what
+    Command line, files and log must be heard: who reads a log that is closed to this run is not known. A file
+    that is closed to it is closed to others as well. The engine's answer is looked at where it speaks, as what
     it does not tell us it tells nobody; the summary names it.
     """
     files = chain.sources.unit_files
     with_keys = keyed(files)
+    named = holding_keys(key_files, chain.sources.config_files)
     places = (
         Place("process_argv", "the command line", OPEN, on_command_line(process)),
         Place("unit_file", "the unit file", f"which `systemctl cat` or {SHOWN}", in_files(files)),
         Place("environment_file", "EnvironmentFile=", OPEN, in_open_files(with_keys)),
+        Place("named_file", "a file that the command line names", OPEN, named_open(key_files, named)),
         Place("loaded_unit", "Environment=", f"which {SHOWN}", held(chain.sources.loaded)),
         Place(
             "server_args_log", "the journal", "where the engine prints its arguments", logged(chain, process)
@@ -55,7 +59,7 @@ def key_hidden(chain: Chain, process: Reading[Process]) -> Judgement:
             expected=[],
             observed=[each.value for each in shown],
             evidence=tuple(shown),
-            **told_of(shown, with_keys),
+            **told_of(shown, with_keys, named),
         )
     unheard = [place for place in places if isinstance(place.names, Silent)]
     silent = tuple(evidence(place.witness, place.names) for place in unheard)
@@ -66,20 +70,21 @@ def key_hidden(chain: Chain, process: Reading[Process]) -> Judgement:
                 evidence=silent,
                 remedy=HEAR,
             )
-    read = ", ".join(
-        place.what for place in places if place not in unheard and place.witness != "environment_file"
-    )
+    read = ", ".join(place.what for place in places if place not in unheard and place.witness not in FILES)
     rest = [
         *(["not looked at: " + ", ".join(place.what for place in unheard)] if unheard else []),
         *(f"{file.path} holds one and is closed to other users ({file.access})" for file in with_keys),
         *(f"{path} is closed to this run" for path in unread(files, chain.sources.loaded)),
+        *(f"{file.path} of {file.flag} {_told(file)}" for file in named),
     ]
     return passed("; ".join((f"no key stands in {read}", *rest)), expected=[], observed=[], evidence=silent)
 
 
 OPEN = "which every user of the host can read"
 SHOWN = "`systemctl show` tells every user"
-NEEDED = ("process_argv", "unit_file", "environment_file", "server_args_log")
+FILES = ("environment_file", "named_file")
+"""Places where a key may well stand, so long as nobody else reads it."""
+NEEDED = ("process_argv", "unit_file", *FILES, "server_args_log")
 """The places without which nothing can be said."""
 
 
@@ -93,18 +98,27 @@ class Place:
     names: Reading[list[str]]
 
 
-def told_of(shown: list[Evidence], with_keys: tuple[DiskFile, ...]) -> dict[str, str]:
+def told_of(
+    shown: list[Evidence], with_keys: tuple[DiskFile, ...], named: tuple[KeyFile, ...]
+) -> dict[str, str]:
     """Cause and remedy: a file that is merely open is closed; from any other place the key has to go."""
-    if {each.source for each in shown} != {"environment_file"}:
+    if not {each.source for each in shown} <= {*FILES}:
         return {
             "cause": "engines print their arguments unmasked, and argv and unit files are public",
             "remedy": "change the key, then pass it by a file or by an EnvironmentFile that only the service may read "
             "(mode 0600)",
         }
-    opened = " ".join(shlex.quote(file.path) for file in with_keys if file.access and file.access.for_all)
+    ours = [file.path for file in with_keys if file.access and file.access.for_all]
+    theirs = [file.path for file in named if file.access and file.access.for_all]
+    close = f"change the key, then `chmod 0600 {' '.join(map(shlex.quote, [*ours, *theirs]))}`"
+    if not theirs:
+        return {
+            "cause": "systemd itself reads an EnvironmentFile, before it starts the service: nobody else has to",
+            "remedy": close,
+        }
     return {
-        "cause": "systemd itself reads an EnvironmentFile, before it starts the service: nobody else has to",
-        "remedy": f"change the key, then `chmod 0600 {opened}`",
+        "cause": "the engine reads the file as the service's user, and nobody else has to",
+        "remedy": f"{close}; what the engine reads has to belong to the service's user",
     }
 
 
@@ -162,6 +176,32 @@ def in_open_files(with_keys: tuple[DiskFile, ...]) -> Reading[list[str]]:
     if unseen and not open_:
         return Silent(f"owner and mode of {unseen[0]}, which holds one, were not told", unseen[0])
     return Value(open_, "stat")
+
+
+def holding_keys(key_files: Reading[tuple[KeyFile, ...]], texts: Mapping[str, str]) -> tuple[KeyFile, ...]:
+    """The files of the command line that are keys, or hold one by their text."""
+    found = key_files.value if isinstance(key_files, Value) else ()
+    return tuple(file for file in found if file.flag in KEYS or MASK in texts.get(file.path, ""))
+
+
+def named_open(key_files: Reading[tuple[KeyFile, ...]], named: tuple[KeyFile, ...]) -> Reading[list[str]]:
+    """Of those that every user can read, with owner and mode."""
+    if isinstance(key_files, Silent):
+        return key_files
+    return Value(
+        [
+            f"{file.path} ({file.access}) of {file.flag}"
+            for file in named
+            if file.access and file.access.for_all
+        ],
+        "stat",
+    )
+
+
+def _told(file: KeyFile) -> str:
+    if file.elsewhere:
+        return "is of a container; who reads it there was not looked at"
+    return f"is closed to other users ({file.access})" if file.access else "is closed to this run"
 
 
 def unread(files: Reading[UnitFiles], loaded: Reading[LoadedCommand]) -> list[str]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,41 +13,18 @@ from hypothesis import strategies as st
 from pytest_dflash.facts.named_files import model_config, named_files
 from pytest_dflash.facts.probe import Reply
 from pytest_dflash.facts.reading import Silent, Value
+from tests.facts.conftest import AskOfAProcess
 
 PROBE = named_files(("--config",), ("--draft",))
-Ask = Callable[..., Reply]
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Iterator[Ask]:
-    """Starts a Python with these arguments and asks the probe about it."""
-    running: list[subprocess.Popen[bytes]] = []
-
-    def asked(*arguments: str) -> Reply:
-        code = "import sys; sys.stdout.write('up\\n'); sys.stdout.flush(); sys.stdin.read()"
-        script = tmp_path / "server.py"
-        script.write_text(code)
-        process = subprocess.Popen(
-            [sys.executable, str(script), *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=tmp_path,
-        )
-        running.append(process)
-        assert process.stdout is not None
-        process.stdout.readline()
-        pid = str(process.pid)
-        environment = {**os.environ, "R": "", "PIDS": pid, "MAIN_PID": pid, "LC_ALL": "C.UTF-8"}
-        ran = subprocess.run(["sh", "-c", PROBE.script], capture_output=True, env=environment, check=False)
-        return Reply(ran.stdout, ran.stderr, ran.returncode)
-
-    yield asked
-    for process in running:
-        process.kill()
-        process.communicate()
+def ask(ask_of_a_process: AskOfAProcess) -> Callable[..., Reply]:
+    """What the probe says of a Python that was started with these arguments."""
+    return partial(ask_of_a_process, PROBE)
 
 
-def test_a_config_and_the_drafters_own_config_are_read(ask: Ask, tmp_path: Path) -> None:
+def test_a_config_and_the_drafters_own_config_are_read(ask: Callable[..., Reply], tmp_path: Path) -> None:
     (tmp_path / "engine.yaml").write_text("tp-size: 8\n# ümlaut\n")
     (tmp_path / "draft model").mkdir()
     (tmp_path / "draft model" / "config.json").write_text('{"sliding_window": 2048}')
@@ -61,13 +36,13 @@ def test_a_config_and_the_drafters_own_config_are_read(ask: Ask, tmp_path: Path)
     }
 
 
-def test_what_is_not_there_is_not_in_it(ask: Ask) -> None:
+def test_what_is_not_there_is_not_in_it(ask: Callable[..., Reply]) -> None:
     reading = PROBE.parse(ask("--config", "missing.yaml", "--draft", "z-lab/a-name-at-a-hub"))
     assert isinstance(reading, Value)
     assert reading.value == {}
 
 
-def test_text_of_the_command_line_is_data(ask: Ask, tmp_path: Path) -> None:
+def test_text_of_the_command_line_is_data(ask: Callable[..., Reply], tmp_path: Path) -> None:
     reading = PROBE.parse(ask("--config", "$(touch hacked)", "--draft", "`touch hacked`; touch hacked"))
     assert isinstance(reading, Value)
     assert not (tmp_path / "hacked").exists()

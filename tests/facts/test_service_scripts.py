@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from pytest_dflash.facts.access import Access
 from pytest_dflash.facts.journal import JOURNAL
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Silent, Value
-from pytest_dflash.facts.systemd import LOADED_COMMAND, Access, UnitFiles
+from pytest_dflash.facts.systemd import LOADED_COMMAND, UnitFiles
 from pytest_dflash.facts.unit_lookup import UNIT_FILES
 
 SHELL = shutil.which("dash") or "/bin/sh"

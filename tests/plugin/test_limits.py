@@ -139,7 +139,9 @@ def told_of(project: Project, *arguments: str) -> dict[str, tuple[str, str]]:
 
 @pytest.mark.parametrize("asleep", [True, False, None])
 def test_an_engine_that_sleeps_is_one_failure_and_nothing_is_asked_of_it(
-    project: Project, monkeypatch: pytest.MonkeyPatch, asleep: object
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    asleep: bool | None,  # noqa: FBT001 - a column of the table above
 ) -> None:
     load = Value(Load(0, 0, asleep), "GET /metrics")
     monkeypatch.setattr(HostRun, "service", object())

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_dflash.rehearsal.engine import log, reasoning
 from pytest_dflash.rehearsal.host import StandInHost
-from pytest_dflash.rehearsal.oddities.endpoint import CERTIFICATE
+from pytest_dflash.rehearsal.tls import CERTIFICATE
 
 STAGED = ("tls-of-its-own", "reasoning-model", "log-in-json", "behind-numactl")
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from pytest_dflash.facts.reading import Absent, Value
-from pytest_dflash.facts.systemd import Access, DiskFile, LoadedCommand, UnitFiles
+from pytest_dflash.facts.access import Access
+from pytest_dflash.facts.key_files import KeyFile
+from pytest_dflash.facts.reading import Absent, Silent, Value
+from pytest_dflash.facts.systemd import DiskFile, LoadedCommand, UnitFiles
 from pytest_dflash.findings import Judgement, Outcome
 from pytest_dflash.redaction import MASK
 from pytest_dflash.rules import kept_keys
@@ -16,9 +18,9 @@ from tests.rules.healthy_host import NOT_HEARD, PATH, drop_in, files, process
 from tests.witness.small_engine import chain_of, healthy, log
 
 
-def hidden(serving: Any = None, **sources: Any) -> Judgement:
+def hidden(serving: Any = None, key_files: Any = None, **sources: Any) -> Judgement:
     ours = serving or process(argv=("/opt/engine", "--port", "30000"))
-    return kept_keys.key_hidden(chain_of(healthy(), **sources), ours)
+    return kept_keys.key_hidden(chain_of(healthy(), **sources), ours, key_files or Value(()))
 
 
 def test_no_key_anywhere_passes_and_names_the_places() -> None:
@@ -185,3 +187,57 @@ def test_a_stopped_service_shows_no_key_on_a_command_line() -> None:
 
 def test_a_unit_without_files_is_looked_at_elsewhere() -> None:
     assert hidden(unit_files=Value(UnitFiles(None))).outcome is Outcome.PASS
+
+
+KEY_FILE, CONFIG = "/etc/llm/keys.txt", "/etc/llm/engine.yaml"
+
+
+def test_a_key_file_of_the_command_line_that_every_user_can_read_fails_and_says_how_to_close_it() -> None:
+    open_ = KeyFile("--api-key-file", KEY_FILE, Access("root", 0o644, (0o755,)))
+    judgement = hidden(key_files=Value((open_,)))
+    assert judgement.outcome is Outcome.FAIL
+    assert judgement.summary == (
+        f"a key can be read: {KEY_FILE} (mode 0644, of root) of --api-key-file in a file that the command line "
+        "names, which every user of the host can read"
+    )
+    assert judgement.remedy == (
+        f"change the key, then `chmod 0600 {KEY_FILE}`; what the engine reads has to belong to the service's user"
+    )
+
+
+@pytest.mark.parametrize(
+    "file, told",
+    [
+        (
+            KeyFile("--ssl-keyfile", KEY_FILE, Access("llm", 0o600)),
+            "is closed to other users (mode 0600, of llm)",
+        ),
+        (
+            KeyFile("--ssl-keyfile", KEY_FILE, Access("llm", 0o644, (0o700,))),
+            "is closed to other users (mode 0644",
+        ),
+        (KeyFile("--ssl-keyfile", KEY_FILE), "is closed to this run"),
+        (
+            KeyFile("--ssl-keyfile", KEY_FILE, elsewhere=True),
+            "is of a container; who reads it there was not looked at",
+        ),
+    ],
+)
+def test_a_key_file_that_nobody_else_reads_passes_and_says_so(file: KeyFile, told: str) -> None:
+    judgement = hidden(key_files=Value((file,)))
+    assert judgement.outcome is Outcome.PASS
+    assert f"{KEY_FILE} of --ssl-keyfile {told}" in judgement.summary
+
+
+@pytest.mark.parametrize("text, outcome", [(f"api-key: {MASK}", Outcome.FAIL), ("tp-size: 8", Outcome.PASS)])
+def test_an_open_configuration_is_a_matter_only_where_it_holds_a_key(text: str, outcome: Outcome) -> None:
+    file = KeyFile("--config", CONFIG, Access("root", 0o644))
+    judgement = hidden(key_files=Value((file,)), config_files={CONFIG: text})
+    assert judgement.outcome is outcome
+    assert (CONFIG in judgement.summary) is (outcome is Outcome.FAIL)
+
+
+def test_where_the_files_of_the_command_line_were_not_looked_at_nothing_is_proven() -> None:
+    judgement = hidden(key_files=Silent("no answer"))
+    assert judgement.outcome is Outcome.UNPROVEN
+    assert "a file that the command line names: no answer" in judgement.summary

@@ -5,6 +5,7 @@ Law: a table. The key is one that opens nothing.
 
 from __future__ import annotations
 
+from pytest_dflash.rehearsal import tls
 from pytest_dflash.rehearsal.faults import stages
 from pytest_dflash.rehearsal.faults.fault import Fault
 
@@ -65,5 +66,22 @@ EXPOSURE = (
             stages.mode("etc/sglang", 0o755),
             stages.mode("etc/sglang/k26.env", 0o644),
         ),
+    ),
+    Fault(
+        "open-tls-key",
+        "read",
+        ("exposure.key_hidden",),
+        "the private key of the engine's TLS can be read by every user",
+        layer="exposure",
+        severity="exposure",
+        says="key.pem (mode 0644, of ",
+        before=stages.both(
+            tls.encrypted,
+            stages.mode("etc", 0o755),
+            stages.mode("etc/sglang", 0o755),
+            stages.mode("etc/sglang/tls", 0o755),
+            stages.mode(tls.KEY, 0o644),
+        ),
+        expects=(tls.TRUSTED,),
     ),
 )

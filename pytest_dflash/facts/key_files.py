@@ -1,0 +1,78 @@
+"""Who may read the files that a command line names and that hold keys: the private key of TLS, API keys, configuration.
+
+Law: owners and modes only; nothing of a key is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_dflash.facts.access import WHOSE, Access, read_access
+from pytest_dflash.facts.probe import Probe, Reply
+from pytest_dflash.facts.reading import Reading, Value
+from pytest_dflash.facts.service import SERVICE_PROCESS
+
+KEYS = ("--api-key-file", "--ssl-keyfile", "--ssl-key-file")
+"""Flags of files that are keys. Source: `llama-server --help`; uvicorn's names, which SGLang and vLLM took over."""
+SETTINGS = ("--config",)
+"""Flags of files in which keys may stand."""
+
+_SCRIPT = r"""
+cwd=$(readlink -m "$dir/cwd" 2>/dev/null)
+look() {
+    case $2 in /*) path=$2 ;; *) path=$cwd/$2 ;; esac
+    if [ -n "$view" ] && [ -e "$view$path" ] && ! [ "$view$path" -ef "$path" ]; then said=elsewhere
+    elif [ -e "$path" ]; then said=$(whose "$path")
+    else said=unseen
+    fi
+    printf '%s\t%s\t%s\n' "$1" "$said" "$2"
+}
+flag=
+while IFS= read -r word; do
+    case $word in
+        -*=*) name=${word%%=*} target=${word#*=} ;;
+        *) name=$flag target=$word ;;
+    esac
+    case $word in -*) flag=$word ;; *) flag= ;; esac
+    for known in @FLAGS@; do [ "$name" != "$known" ] || look "$name" "$target"; done
+done <<END
+$argv
+END
+exit 0
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFile:
+    """A file that the command line names.
+
+    Attributes:
+        flag: By which flag. path: As the command line spells it.
+        access: None where it cannot be seen by whoever looks.
+        elsewhere: It is the file of a container, whose readers nobody knows from outside.
+    """
+
+    flag: str
+    path: str
+    access: Access | None = None
+    elsewhere: bool = False
+
+
+def _parse(reply: Reply) -> Reading[tuple[KeyFile, ...]]:
+    if reply.rc:
+        return reply.silence("stat of the files that the command line names")
+    fields = [line.split("\t", 2) for line in reply.text.splitlines()]
+    return Value(
+        tuple(
+            KeyFile(each[0], each[2], read_access(each[1]), each[1] == "elsewhere")
+            for each in fields
+            if len(each) == 3 and each[0] in (*KEYS, *SETTINGS)
+        ),
+        "stat",
+    )
+
+
+KEY_FILES: Probe[tuple[KeyFile, ...]] = Probe(
+    "key-files", SERVICE_PROCESS + WHOSE + _SCRIPT.replace("@FLAGS@", " ".join((*KEYS, *SETTINGS))), _parse
+)
+"""Those of the process that speaks for the service, in the order of its command line."""

@@ -1,0 +1,50 @@
+"""Who may read the key files that the command line of a real process names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_dflash.facts.key_files import KEY_FILES, KeyFile
+from pytest_dflash.facts.reading import Value
+from tests.facts.conftest import AskOfAProcess
+
+
+def test_owner_and_mode_are_told_of_key_files_and_configuration_and_of_nothing_else(
+    ask_of_a_process: AskOfAProcess, tmp_path: Path
+) -> None:
+    for name, mode in (("key file.pem", 0o644), ("engine.yaml", 0o600), ("model", 0o644)):
+        (tmp_path / name).write_text("x")
+        (tmp_path / name).chmod(mode)
+    owner = tmp_path.owner()
+    told = KEY_FILES.parse(
+        ask_of_a_process(
+            KEY_FILES, "--config", "engine.yaml", f"--ssl-keyfile={tmp_path}/key file.pem", "--model", "model"
+        )
+    )
+    assert isinstance(told, Value)
+    config, key = told.value
+    assert (config.flag, config.path, config.elsewhere) == ("--config", "engine.yaml", False)
+    assert (key.flag, key.path) == ("--ssl-keyfile", f"{tmp_path}/key file.pem")
+    assert config.access is not None
+    assert key.access is not None
+    assert (config.access.mode, key.access.mode, key.access.owner) == (0o600, 0o644, owner)
+    assert key.access.folders[0] == tmp_path.stat().st_mode & 0o7777
+    assert len(key.access.folders) == len(tmp_path.parts) - 1
+
+
+def test_a_file_that_is_not_there_for_whoever_looks_is_told_without_a_mode(
+    ask_of_a_process: AskOfAProcess,
+) -> None:
+    told = KEY_FILES.parse(ask_of_a_process(KEY_FILES, "--api-key-file", "/nowhere/keys"))
+    assert told == Value((KeyFile("--api-key-file", "/nowhere/keys"),), "stat")
+
+
+def test_a_process_that_names_none_has_none(ask_of_a_process: AskOfAProcess) -> None:
+    assert KEY_FILES.parse(ask_of_a_process(KEY_FILES, "--port", "1", "--api-key-file")) == Value((), "stat")
+
+
+def test_text_of_the_command_line_is_data(ask_of_a_process: AskOfAProcess, tmp_path: Path) -> None:
+    ask_of_a_process(
+        KEY_FILES, "--config", "$(touch hacked)", "--ssl-keyfile", "`touch hacked`; touch hacked"
+    )
+    assert not (tmp_path / "hacked").exists()
