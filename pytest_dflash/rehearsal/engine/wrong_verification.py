@@ -136,13 +136,19 @@ def _unseen(mask: Mask, begin: int, end: int) -> Mask:
 
 
 class CorruptOnCacheHit(Healthy):
-    """The newest entries taken from the prefix cache are those of the tokens before."""
+    """The newest entries taken from the prefix cache are those of the tokens before.
+
+    Prompts of different texts may begin with the same few words: what is less than a page is taken as it is.
+    """
+
+    PAGE = 16
 
     def loaded(self, entries: Floats) -> Floats:
         """The last three are one off."""
-        entries = super().loaded(entries).copy()
-        entries[-3:] = entries[-4:-1] if len(entries) > 3 else 0.0
-        return entries
+        entries = super().loaded(entries)
+        if len(entries) < self.PAGE:
+            return entries
+        return np.concatenate([entries[:-3], entries[-4:-1]])
 
 
 class BonusDropped(Healthy):

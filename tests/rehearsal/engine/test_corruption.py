@@ -109,6 +109,14 @@ def test_what_comes_from_the_cache_is_corrupt_the_second_time(say: Speak) -> Non
     assert warm.told != cold.told
 
 
+def test_a_beginning_of_less_than_a_page_is_taken_from_the_cache_as_it_is(say: Speak) -> None:
+    decoder = Decoder(TREE, corruption.of(["corrupt-on-cache-hit"]))
+    say([LONG[:15]], 4, decoder=decoder)
+    short = say([LONG], 40, decoder=decoder)[0]
+    assert short.reused == 15
+    assert short.told == truth(say)[3][:40]
+
+
 def test_sampling_ignored_gives_one_text_for_all_seeds(say: Speak) -> None:
     def texts(*wrong: str) -> int:
         return len({
