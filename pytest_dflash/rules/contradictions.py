@@ -66,24 +66,16 @@ def _says(witnessed: Witnessed) -> str:
 def _variables(chain: Chain) -> Iterator[tuple[str, str]]:
     """Variables that disk, manager and process do not have alike. What a wrapper may have changed is none of them."""
     files, loaded, older = chain.sources.unit_files, chain.sources.loaded, restart.older(chain)
-    lines = list(older.value) if isinstance(older, Value) else []
-    stated = restart.environment_files(files, loaded, chain.sources.first)
-    if stated.outcome is Outcome.FAIL:
-        lines += [
-            str(line) for each in stated.evidence if isinstance(each.value, list) for line in each.value
-        ]
+    found = [
+        *(older.value.items() if isinstance(older, Value) else ()),
+        *restart.older_in_files(files, loaded, chain.sources.first).items(),
+    ]
     if isinstance(files, Value) and isinstance(loaded, Value):
         disk = unit_file.effective(files.value, chain.sources.unit)
-        lines += [
-            line.removeprefix("Environment ")
-            for line in reload.variables(disk, loaded.value)
-            if line.startswith("Environment ")
-        ]
-    for line in lines:
-        name, _, words = line.partition(": ")
+        found += reload.variables(disk, loaded.value).items()
+    found += [(name, "the process has it, and nobody gives it any more") for name in restart.taken_out(chain)]
+    for name, words in found:
         yield f"environment.{name}", words
-    for name in restart.taken_out(chain):
-        yield f"environment.{name}", "the process has it, and nobody gives it any more"
 
 
 def _packages(chain: Chain, packages: Reading[Packages]) -> Iterator[tuple[str, str]]:

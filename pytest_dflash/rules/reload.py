@@ -40,7 +40,7 @@ def reloaded(unit: Reading[Unit], files: Reading[UnitFiles], command: Reading[Lo
     differences = [
         *drop_ins(unit.value, files.value),
         *commands(disk, command.value),
-        *variables(disk, command.value),
+        *environment(disk, command.value),
         *plain_settings(disk, unit.value),
     ]
     said = {True: "yes", False: "no", None: "not told"}[unit.value.need_daemon_reload]
@@ -114,23 +114,28 @@ def difference(disk: list[str], held: list[str]) -> str:
     return "; ".join(parts) or "the same words in another order or number"
 
 
-def variables(disk: unit_file.EffectiveUnit, held: LoadedCommand) -> list[str]:
-    """Where Environment= and EnvironmentFile= differ. Names that no variable can have are ignored by systemd."""
-    open_ = {note.split(" in ")[-1].split()[0] for note in disk.notes if note.endswith(BY_HOST)}
-    wanted = {
-        name: each.value for name, each in disk.environment.items() if re.fullmatch(r"[A-Za-z_]\w*", name)
-    }
-    names = sorted((wanted.keys() | held.environment.keys()) - open_)
-    lines = [
-        f"Environment {name}: on disk {shown(wanted, name)}, loaded {shown(held.environment, name)}"
-        for name in names
-        if wanted.get(name) != held.environment.get(name)
-    ]
+def environment(disk: unit_file.EffectiveUnit, held: LoadedCommand) -> list[str]:
+    """Where Environment= and EnvironmentFile= differ."""
+    lines = [f"Environment {name}: {words}" for name, words in variables(disk, held).items()]
     on_disk = [re.sub(r"/+", "/", path) for path in disk.environment_files if path.startswith("/")]
     loaded = [re.sub(r"/+", "/", path.removeprefix("-")) for path in held.environment_files]
     if on_disk != loaded and not any("%" in path for path in on_disk):
         lines.append(f"EnvironmentFile: on disk {on_disk}, loaded {loaded}")
     return lines
+
+
+def variables(disk: unit_file.EffectiveUnit, held: LoadedCommand) -> dict[str, str]:
+    """Variables of Environment= that differ, each with both values. systemd ignores names that none can have."""
+    open_ = {note.split(" in ")[-1].split()[0] for note in disk.notes if note.endswith(BY_HOST)}
+    wanted = {
+        name: each.value for name, each in disk.environment.items() if re.fullmatch(r"[A-Za-z_]\w*", name)
+    }
+    names = sorted((wanted.keys() | held.environment.keys()) - open_)
+    return {
+        name: f"on disk {shown(wanted, name)}, loaded {shown(held.environment, name)}"
+        for name in names
+        if wanted.get(name) != held.environment.get(name)
+    }
 
 
 def shown(values: Mapping[str, object], name: str) -> str:

@@ -66,29 +66,41 @@ def environment_files(
     environ = process.value.environ
     if not isinstance(environ, Value):
         return unheard(WHAT_FILES, f"environment of pid {process.value.pid}", environ)
-    stated = from_files(files, paths)
-    names = differing(
-        {name: each.value for name, each in stated.items()}, environ.value, loaded.value, process.value
-    )
-    moved = [
-        f"{name}: {stated[name].where} says {stated[name].value!r}, pid {process.value.pid} has "
-        f"{shown(environ.value, name)}"
-        for name in names
-    ]
+    older_ones = older_in_files(files, loaded, process)
+    moved = [f"{name}: {words}" for name, words in older_ones.items()]
     if moved:
         return failed(
             f"the process runs with an older environment: {moved[0]}"
             + (f" (and {len(moved) - 1} more)" if moved[1:] else ""),
             expected=[],
-            observed=[*names],
+            observed=[*older_ones],
             between=("unit_file", "process_argv"),
             evidence=(evidence("environment files", files, [*moved]),),
             cause="an EnvironmentFile was changed after the start, or a wrapper changes the variable",
             remedy="restart the unit when its traffic is drained; systemd reads these files only at a start",
         )
     return passed(
-        f"all {len(stated)} variables of the environment files are in the process", expected=[], observed=[]
+        f"all {len(from_files(files, paths))} variables of the environment files are in the process",
+        expected=[],
+        observed=[],
     )
+
+
+def older_in_files(
+    files: Reading[UnitFiles], loaded: Reading[LoadedCommand], process: Reading[Process]
+) -> dict[str, str]:
+    """Variables of environment files that the process has otherwise, each with both values; none where one is silent."""
+    if not (isinstance(files, Value) and isinstance(loaded, Value) and isinstance(process, Value)):
+        return {}
+    paths = [path.removeprefix("-") for path in loaded.value.environment_files]
+    environ, stated = process.value.environ, from_files(files, paths)
+    if not isinstance(environ, Value) or any(named(path, paths) for path in files.value.unreadable):
+        return {}
+    wanted = {name: each.value for name, each in stated.items()}
+    return {
+        name: f"{stated[name].where} says {wanted[name]!r}, pid {process.value.pid} has {shown(environ.value, name)}"
+        for name in differing(wanted, environ.value, loaded.value, process.value)
+    }
 
 
 def differing(
@@ -118,8 +130,8 @@ def excused(name: str, loaded: LoadedCommand) -> bool:
     return said or any(fnmatchcase(name, pattern) for pattern in BY_WRAPPERS)
 
 
-def older(chain: Chain) -> Reading[Sequence[str]]:
-    """Variables of Environment= that the process has otherwise. Those of environment files are judged apart."""
+def older(chain: Chain) -> Reading[Mapping[str, str]]:
+    """Variables of Environment= that the process has otherwise, with both values; those of environment files apart."""
     loaded, process, files = chain.sources.loaded, chain.sources.first, chain.sources.unit_files
     if not isinstance(loaded, Value) or not isinstance(process, Value):
         return Silent("manager or process was not heard")
@@ -143,10 +155,10 @@ def older(chain: Chain) -> Reading[Sequence[str]]:
         return Silent(f"{closed[0]} could not be read and may override it", closed[0])
     held = {name: value for name, value in loaded.value.environment.items() if name not in apart}
     return Value(
-        [
-            f"{name}: the unit says {held[name]!r}, pid {process.value.pid} has {shown(environ.value, name)}"
+        {
+            name: f"the unit says {held[name]!r}, pid {process.value.pid} has {shown(environ.value, name)}"
             for name in differing(held, environ.value, loaded.value, process.value)
-        ],
+        },
         environ.where,
     )
 
@@ -223,16 +235,16 @@ def restarted(chain: Chain) -> Judgement:
             remedy="`systemctl restart` the unit when its traffic is drained",
         )
     if isinstance(old, Value):
-        old = Value(
-            [*old.value, *(f"{name}: no unit names it any more" for name in taken_out(chain))], old.where
-        )
+        gone = dict.fromkeys(taken_out(chain), "no unit names it any more")
+        old = Value({**old.value, **gone}, old.where)
     if isinstance(old, Value) and old.value:
+        lines = [f"{name}: {words}" for name, words in old.value.items()]
         return failed(
-            f"the process has an older environment than the manager holds: {'; '.join(old.value[:3])}",
+            f"the process has an older environment than the manager holds: {'; '.join(lines[:3])}",
             expected=[],
-            observed=[line.partition(":")[0] for line in old.value],
+            observed=[*old.value],
             between=("loaded_unit", "process_argv"),
-            evidence=(evidence("environment of the process", old, list(old.value)),),
+            evidence=(evidence("environment of the process", old, [*lines]),),
             cause="Environment= was changed and reloaded, and the process is still the one from before",
             remedy="`systemctl restart` the unit when its traffic is drained",
         )
