@@ -73,6 +73,8 @@ def notes(run: HostRun) -> list[str]:
         )
     if run.profile.endpoint.expect is None:
         lines.append("profile: no endpoint.expect, so only the structure of answers is checked")
+    if run.profile.gpu.count is None:
+        lines.append("profile: no gpu.count, so a GPU that is missing, or all of them, goes unnoticed")
     if run.profile.endpoint.url is not None:
         lines.append(
             f"profile: endpoint.url says that {run.profile.service.unit} is asked at {run.profile.endpoint.url}; that this "
