@@ -12,7 +12,8 @@ from pytest_dflash.findings import Judgement
 from pytest_dflash.lifecycle.changing import Budgets
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.rules import tree_acceptance, tree_text
-from pytest_dflash.rules.tree_lossless import Situation, lossless, pointless
+from pytest_dflash.rules.tree_lossless import lossless, pointless
+from pytest_dflash.rules.tree_situation import Situation
 from pytest_dflash.trials import Trials, text_of
 
 BATCHED = Situation(

@@ -1,47 +1,29 @@
 """Tokens that must be the target's own: the judgement over a part of a trial, or several.
 
-Law: pure; what was said and what the oracle thinks of it in, judgements out. One violation is enough, and the
-tolerance is that of the whole run, so that many positions do not make false alarms likely.
+Law: pure; what was said and what the oracle thinks of it in, judgements out. By rescoring one violation is enough, and
+the tolerance is that of the whole run, so that many positions do not make false alarms likely; without logprobs it is
+`tree_agreement` that judges.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pytest_dflash.findings import Evidence, Judgement, Outcome, failed, passed, unproven
 from pytest_dflash.oracle import alarm, rescoring
 from pytest_dflash.oracle.answers import Grounds, Part
-from pytest_dflash.oracle.choice import WEAKNESS, Oracle
+from pytest_dflash.oracle.choice import Oracle
 from pytest_dflash.oracle.noise import CEILING
-from pytest_dflash.oracle.prefill import CEILING as MOST_TIES
-from pytest_dflash.oracle.prefill import agreement
 from pytest_dflash.oracle.rescoring import Tally, Violation
 from pytest_dflash.rules import tree_ends
+from pytest_dflash.rules.tree_agreement import by_agreement
+from pytest_dflash.rules.tree_situation import ANYWHERE, ENOUGH, REMEDY, Situation, spent
 
 PER_TRIAL = 8000
 """Positions of one trial, at most: for so many times the trials of a run the tolerance holds."""
-ENOUGH = 40
-"""Fewer positions than this are no verdict."""
 DRAWN = 200
 """At most so many margins are kept for the picture."""
-CAUSE = (
-    "verification does not see what the target would: mask or positions of the tree, the order in which accepted "
-    "tokens are kept, or state that is lost when drafts are refused"
-)
-REMEDY = (
-    "do not serve with this setting. Try the budget that makes the tree as wide as the drafter's block, then no "
-    "speculation at all: where the text becomes right tells which of them is at fault"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """What the tokens were said in, as a noun for the summary, and the usual cause of a violation there."""
-
-    what: str = "tokens"
-    cause: str = CAUSE
 
 
 def tolerance(grounds: Grounds) -> float:
@@ -49,7 +31,7 @@ def tolerance(grounds: Grounds) -> float:
     return grounds.noise.tolerance(PER_TRIAL * (grounds.cells + 1), alarm.RUN_ALPHA / alarm.TESTS)
 
 
-def lossless(parts: Sequence[Part], grounds: Grounds, situation: Situation = Situation()) -> Judgement:
+def lossless(parts: Sequence[Part], grounds: Grounds, situation: Situation = ANYWHERE) -> Judgement:
     """Every token is what the target alone would have said.
 
     Args:
@@ -58,7 +40,7 @@ def lossless(parts: Sequence[Part], grounds: Grounds, situation: Situation = Sit
         situation: In which it was said.
     """
     if grounds.choice.oracle is not Oracle.RESCORING:
-        return _by_agreement(parts, grounds, situation, alarm.share(grounds.cells))
+        return by_agreement(parts, grounds, situation, alarm.share(grounds.cells))
     within = tolerance(grounds)
     found = rescoring.tally([line for part in parts for line in part.lines], within)
     return _by_tally(parts, grounds, situation, found, within)
@@ -72,18 +54,6 @@ def pointless(other: Judgement, what: str) -> Judgement | None:
         outcome=Outcome.BLOCKED,
         summary=f"{what} proves nothing, as greedy answers are wrong: {other.summary}",
     )
-
-
-def spent(parts: Sequence[Part], grounds: Grounds) -> dict[str, float]:
-    """What it cost, seconds and tokens, and by which seed it can be asked again."""
-    generating, judging = sum(p.generating_s for p in parts), sum(p.judging_s for p in parts)
-    return {
-        "seed": float(grounds.seed),
-        "generated_tokens": float(sum(part.tokens for part in parts)),
-        "generating_s": round(generating, 3),
-        "judging_s": round(judging, 3),
-        "judging_share": round(judging / generating, 3) if generating else 0.0,
-    }
 
 
 def _counted(found: Tally, grounds: Grounds, within: float) -> dict[str, float]:
@@ -181,95 +151,3 @@ def _witnesses(first: Violation, grounds: Grounds, within: float) -> tuple[Evide
         Evidence(source="noise, nats", reading="value", value=round(grounds.noise.widest, 6), where=grounds.noise.how or None),
         Evidence(source="tolerance, nats", reading="value", value=round(within, 6), where="for the whole run"),
     )  # fmt: skip
-
-
-def _by_agreement(parts: Sequence[Part], grounds: Grounds, situation: Situation, alpha: float) -> Judgement:
-    samples = [each for part in parts for each in part.samples]
-    by = f"; {grounds.choice}"
-    weak = WEAKNESS[grounds.choice.oracle]
-    found = agreement(samples, grounds.self_disagreements, grounds.repeats)
-    at_ends, ends = tree_ends.agreed(samples, grounds), tree_ends.evidence(parts)
-    differing = len(found.disagreements)
-    what, measures = (
-        situation.what,
-        spent(parts, grounds)
-        | {
-            "samples": float(found.samples),
-            "disagreements": float(differing),
-            "self_disagreements": float(grounds.self_disagreements),
-            "false_alarm_probability": found.probability,
-        }
-        | tree_ends.measures(parts),
-    )
-    # Ends are looked at twice: among all places, where a few of them do not count, and by themselves.
-    alpha = alpha / 2 if at_ends else alpha
-    if found.samples < ENOUGH:
-        return unproven(
-            f"only {found.samples} {what} could be compared, too few for a verdict{by}", measures=measures
-        )
-    shown = ""
-    if differing:
-        first = found.disagreements[0]
-        shown = (
-            f"the first is place {first.index + 1} of {first.label}: {first.said!r:.40} where a prefill "
-            f"says {first.told!r:.40}"
-        )
-    if found.probability < alpha:
-        return failed(
-            f"{differing} of {found.samples} {what} differ from what a prefill says there: {shown}. An innocent "
-            f"engine shows so many with a probability of {found.probability:.1g}{by}",
-            expected="what a prefill says",
-            observed=differing,
-            cause=situation.cause,
-            remedy=REMEDY,
-            measures=measures,
-        )
-    if at_ends and at_ends.probability < alpha:
-        return failed(
-            f"{tree_ends.parted(at_ends)}. An innocent engine shows so many with a probability of "
-            f"{at_ends.probability:.1g}{by}",
-            expected="what a prefill says",
-            observed=len(at_ends.disagreements),
-            evidence=ends,
-            cause=tree_ends.CAUSE,
-            remedy=REMEDY,
-            measures=measures,
-        )
-    if found.own > MOST_TIES:
-        return unproven(
-            f"a prefill disagrees with itself at {grounds.self_disagreements} of {grounds.repeats} places, so "
-            f"{differing} of {found.samples} {what} that differ from what it says prove nothing{by}",
-            cause="kernels whose results depend on the batch, or a cache that gives other values than were computed",
-            measures=measures,
-        )
-    if found.share > MOST_TIES:
-        return unproven(
-            f"{differing} of {found.samples} {what} differ from what a prefill says there, too many for ties and too few "
-            f"for a verdict: {shown}; a prefill disagrees with itself at {grounds.self_disagreements} of "
-            f"{grounds.repeats} places{by}",
-            remedy="run again with --dflash-allow=load,reconfigure: tree.reference compares whole answers",
-            measures=measures,
-        )
-    if at_ends and at_ends.share > MOST_TIES:
-        return unproven(
-            f"{tree_ends.parted(at_ends)}: too many for ties and too few for a verdict{by}",
-            remedy="run again with --dflash-allow=load,reconfigure: tree.reference compares whole answers",
-            measures=measures,
-        )
-    empty = [each for part in parts for each in part.silent]
-    if len(empty) > MOST_TIES * (len(empty) + found.samples):
-        return unproven(
-            f"at {len(empty)} of {len(empty) + found.samples} places a prefill says nothing, the first is {empty[0]}{by}",
-            remedy="ask the same by hand: does the model end its answer there, though its end token is to be ignored?",
-            measures=measures,
-        )
-    return Judgement(
-        outcome=Outcome.PASS,
-        summary=f"{found.samples - differing} of {found.samples} {what} are what a prefill says there"
-        + (f", and {differing} ties are not too many" if differing else "")
-        + f"{by}. {weak}",
-        expected="what a prefill says",
-        observed=differing,
-        evidence=ends,
-        measures=measures,
-    )

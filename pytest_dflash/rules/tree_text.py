@@ -18,7 +18,8 @@ from pytest_dflash.oracle.answers import Grounds, Part, Said
 from pytest_dflash.oracle.choice import Oracle
 from pytest_dflash.oracle.loops import loop
 from pytest_dflash.oracle.reference import Parting, parting
-from pytest_dflash.rules.tree_lossless import Situation, lossless, tolerance
+from pytest_dflash.rules.tree_lossless import lossless, tolerance
+from pytest_dflash.rules.tree_situation import Situation
 
 ENDS = ("}", '"}', "0}", ":0}", '":0}', '"":0}', "{}", '\\"}')
 """What may be missing of an object that was cut."""
