@@ -24,6 +24,7 @@ from pytest_dflash.errors import (
     Unlocated,
 )
 from pytest_dflash.findings import AREAS, Judgement, Outcome, failed, unproven
+from pytest_dflash.guard import Guard
 from pytest_dflash.levels import MEANING, RANK, Allowed
 from pytest_dflash.lifecycle.changing import cells
 from pytest_dflash.lifecycle.phase import WITHOUT_PROCESS, Phase
@@ -75,6 +76,7 @@ class Gate:
     def __init__(self, runs: dict[str, HostRun], allowed: Allowed) -> None:
         self.runs = runs
         self.allowed = allowed
+        self.guard = Guard()
         self.told_by: dict[tuple[str, str], str] = {}
 
     @pytest.hookimpl(tryfirst=True)
@@ -146,7 +148,7 @@ class Gate:
             pytest.skip(why)
         name = host_of(item)
         if declared is not None and name is not None:
-            self.runs[name].guard(declared)
+            self.guard.passes(declared, self.runs[name])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:

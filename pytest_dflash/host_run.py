@@ -25,7 +25,7 @@ from pytest_dflash.endpoint import service
 from pytest_dflash.endpoint.service import Service
 from pytest_dflash.engines.dialect import Load
 from pytest_dflash.engines.registry import dialect
-from pytest_dflash.errors import Asleep, EndpointError, HostError, HostUnreachable, NotServing, Unlocated
+from pytest_dflash.errors import EndpointError, HostError, HostUnreachable, NotServing, Unlocated
 from pytest_dflash.facts.collector import Collector
 from pytest_dflash.facts.digits import whole
 from pytest_dflash.facts.host_facts import ALIVE, ALL, PULSE, Facts
@@ -48,7 +48,6 @@ from pytest_dflash.profile.loader import LoadedProfile
 from pytest_dflash.profile.schema import Profile
 from pytest_dflash.reach import Reach
 from pytest_dflash.redaction import Redactor
-from pytest_dflash.rules.endpoint import ASLEEP, WAKE
 from pytest_dflash.rules.readiness import serves
 from pytest_dflash.witness.chain import Chain, Sources
 from pytest_dflash.witness.setting import follow_flag
@@ -56,8 +55,6 @@ from pytest_dflash.witness.setting import follow_flag
 LEASE_S, SPARE_S = 1800.0, 120.0
 """Seconds for which the host waits for a run that changed it, where the profile does not say: at least so long, and
 longer than a start and the start of the way back with their time for all else."""
-QUIET_HOLDS_S = 5.0
-"""So long a host without foreign requests counts as one: each look for them takes a while."""
 RENEWED = ("_settled", "service", "load", "info", "version", "chain")
 """What is read anew after a restart."""
 
@@ -90,7 +87,6 @@ class HostRun:
     compare: tuple[Mapping[str, Any], str] | None = None
     carriers: dict[str, str] = field(default_factory=dict)
     unreachable: bool = False
-    quiet_until: float = 0.0
     known: Identity | None = None
     before: Any = None
     answers: dict[Probe[Any], Reading[Any]] = field(default_factory=dict)
@@ -277,29 +273,6 @@ class HostRun:
         """The host's place behind its load balancer: `with rotation.left():` around what changes it."""
         traffic, name = self.profile.traffic, self.reach.target.name
         return Rotation(name, traffic, self.load_now, drained=self.drained, tell=self.tell)
-
-    def guard(self, declared: Check) -> None:
-        """Before a check acts.
-
-        Raises:
-            Asleep: It waits for tokens, and the engine sleeps.
-            Refused: It would load the host while requests of others run, and nobody typed that it may; or a
-                change that was made is not in force any more.
-            NotServing, HostError: There is nothing to load.
-        """
-        if "controller" in self.__dict__:
-            self.controller.beat()  # a check may take its time while flags are changed
-        if declared.generates and isinstance(self.load, Value) and self.load.value.asleep:
-            raise Asleep(ASLEEP, WAKE)
-        now = self.rotation.clock
-        if (
-            declared.level == "load"
-            and not self.allowed.load_typed
-            and self.service
-            and now() >= self.quiet_until
-        ):
-            self.rotation.load_guard()
-            self.quiet_until = now() + QUIET_HOLDS_S
 
     @cached_property
     def info(self) -> Reading[Json]:
