@@ -1,7 +1,8 @@
 """One reader under atheris for a while: `python -m tests.hostile.fuzz SECONDS NAME…` in an environment that has atheris.
 
-Law: drives the table of `parsers`, each name in a process of its own; what broke a reader lies in fuzz-findings/ and
-becomes a case. No name means all of them. Not a test: it draws for as long as it is given.
+Law: drives the table of `parsers`, each name in a process of its own, small ones together as "NAME+NAME": each of them
+reads every input. What broke a reader lies in fuzz-findings/ and becomes a case. No name means all of them. Not a
+test: it draws for as long as it is given.
 """
 
 from __future__ import annotations
@@ -22,10 +23,14 @@ def fuzz(atheris: Any, parsers: Any, name: str, seconds: int) -> None:
     with tempfile.TemporaryDirectory() as corpus:
         for at, seed in enumerate(parsers.seeds()):
             Path(corpus, str(at)).write_bytes(seed[:8192])
-        prefix = f"-artifact_prefix={FINDINGS}/{name.replace(' ', '-')}-"
-        atheris.Setup(
-            [sys.argv[0], *LIMITS, f"-max_total_time={seconds}", prefix, corpus], parsers.PARSERS[name]
-        )
+        prefix = f"-artifact_prefix={FINDINGS}/{name.replace(' ', '-')[:80]}-"
+        readers = [parsers.PARSERS[each] for each in name.split("+")]
+
+        def read(data: bytes) -> None:
+            for reader in readers:
+                reader(data)
+
+        atheris.Setup([sys.argv[0], *LIMITS, f"-max_total_time={seconds}", prefix, corpus], read)
         atheris.Fuzz()
 
 
