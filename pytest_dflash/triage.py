@@ -130,9 +130,12 @@ def _triage(reach: Reach, config: pytest.Config, targets: Sequence[Target]) -> t
     found = diagnosis.together([(each.settled.phase is Phase.READY, each.found) for each in looks])
     took_s = time.monotonic() - begun
     head = [f"{visible(reach.target.name)}, {took_s:.1f} s, nothing changed, no request to the model"]
-    head += [f"{unit}: a unit of a user's own manager; not looked at" for unit in hidden]
+    head += [f"{visible(unit)}: a unit of a user's own manager; not looked at" for unit in hidden]
     head += [each.run.redact(visible(each.state)) for each in looks if each.unit != NOBODY or not hidden]
-    head += [f"{unit}: {state} by systemd; no time was left to look at it" for unit, state in hurried.items()]
+    head += [
+        f"{visible(unit)}: {state} by systemd; no time was left to look at it"
+        for unit, state in hurried.items()
+    ]
     others = [name for name in units if name not in (*chosen, *hidden)]
     if others:
         head.append(f"also here: {visible(', '.join(others))} (--dflash-expect service.unit=NAME)")
@@ -240,7 +243,7 @@ def next_command(
         remote, look = [each for each in targets if each.scheme == "ssh"], found[0].look
         return shlex.join([*login(config), remote[0].name, look]) if len(remote) == 1 else look
     if hidden:
-        named = f"--dflash-expect service.unit={shlex.quote(hidden[0])}"
+        named = f"--dflash-expect service.unit={shlex.quote(visible(hidden[0]))}"
         return f"{here} --dflash-triage {named} --dflash-expect service.user_manager=USER"
     if unit == NOBODY:
         return f"{here} --dflash-triage --dflash-expect service.unit=NAME.service"
