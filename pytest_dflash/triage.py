@@ -213,7 +213,7 @@ def told(
         body += block
     if not found:
         body = [nothing]
-    return [shortened(line, WIDTH) for line in (*head, *body)] + [f"next: {command}"]
+    return [shortened(line, WIDTH) for line in (*head, *body)] + [f"next: {visible(command)}"]
 
 
 def _suspicion(number: int, each: Suspicion, *, apart: bool) -> Iterator[str]:
@@ -243,7 +243,7 @@ def next_command(
         remote, look = [each for each in targets if each.scheme == "ssh"], found[0].look
         return shlex.join([*login(config), remote[0].name, look]) if len(remote) == 1 else look
     if hidden:
-        named = f"--dflash-expect service.unit={shlex.quote(visible(hidden[0]))}"
+        named = f"--dflash-expect service.unit={shlex.quote(hidden[0])}"
         return f"{here} --dflash-triage {named} --dflash-expect service.user_manager=USER"
     if unit == NOBODY:
         return f"{here} --dflash-triage --dflash-expect service.unit=NAME.service"

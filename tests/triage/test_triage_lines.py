@@ -65,6 +65,12 @@ def test_a_healthy_host_is_told_what_was_looked_at() -> None:
     assert "nothing is wrong that can be seen without a profile" in lines[2]
 
 
+def test_a_name_of_the_host_in_the_next_command_moves_no_cursor() -> None:
+    assert triage.told(["host"], [], "pytest --dflash-expect service.unit='a\x1b[2J'")[-1] == (
+        "next: pytest --dflash-expect service.unit='a\\x1b[2J'"
+    )
+
+
 def test_a_line_is_short_enough_to_be_read() -> None:
     assert max(map(len, triage.told(["h" * 1000], [suspicion(0)], "x"))) == triage.WIDTH
 
