@@ -81,9 +81,12 @@ class Repeat:
         """From the first write until the first stream has nothing more to ask: all streams are busy.
 
         Every stream begins a request at its start and (but for the first to end) is in one at its end: decode and
-        prefill have the share in it that they have in a loop without end.
+        prefill have the share in it that they have in a loop without end. A stream of which a request failed was idle
+        for a while and tells no end: a refusal comes at once. What it did get counts, so that the rate is rather too low.
         """
-        ends = [max(each.ended_at_s for each in mine) for mine in self._by_stream().values()]
+        failed = {each.stream for each in self.failed}
+        streams = self._by_stream()
+        ends = [max(each.ended_at_s for each in streams[one]) for one in streams.keys() - failed]
         if not ends:
             return None
         begin, end = min(each.sent_at_s for each in self.requests), min(ends)

@@ -11,8 +11,17 @@ from collections import Counter
 from dataclasses import replace
 from statistics import fmean
 
-from pytest_dflash.findings import Evidence, Json, Judgement, failed, not_applicable, passed, unproven
-from pytest_dflash.load.floors import TPOT, TTFT, Measure, accept_limits, limit_of
+from pytest_dflash.findings import (
+    Evidence,
+    Json,
+    Judgement,
+    Outcome,
+    failed,
+    not_applicable,
+    passed,
+    unproven,
+)
+from pytest_dflash.load.floors import TOTAL, TPOT, TTFT, Measure, accept_limits, limit_of
 from pytest_dflash.load.instrument import quantile
 from pytest_dflash.load.limit import Standing, decide
 from pytest_dflash.load.measurement import Measurement
@@ -50,12 +59,14 @@ def floor(measure: Measure, found: Measurement) -> Judgement:
     if not values:
         why = f"{measure.what}: no repeat of {found.load.name!r} has one"
         limited = limit_of(found.load, measure) is not None
-        return finish(unproven(why) if limited else not_applicable(why), found)
+        return finish(
+            but_for_errors(unproven(why), measure, found) if limited else not_applicable(why), found
+        )
     if decision is None:
         said = f"{measure.what}: {number(fmean(values), measure.unit)}; the profile has no limit for it"
         judgement = not_applicable(said)
     else:
-        judgement = judge(decision, found, tainted(measure, decision, found))
+        judgement = but_for_errors(judge(decision, found, tainted(measure, decision, found)), measure, found)
     return finish(
         replace(
             judgement,
@@ -65,6 +76,15 @@ def floor(measure: Measure, found: Measurement) -> Judgement:
         ),
         found,
     )
+
+
+def but_for_errors(judgement: Judgement, measure: Measure, found: Measurement) -> Judgement:
+    """A rate of all requests that is too low or open where some failed is no second fault: it is blocked by them."""
+    failed_ones = len(found.result.failed)
+    if measure is not TOTAL or not failed_ones or judgement.outcome not in {Outcome.FAIL, Outcome.UNPROVEN}:
+        return judgement
+    why = f"{failed_ones} of {len(found.result.requests)} requests failed (throughput.errors), which makes it lower"
+    return replace(judgement, outcome=Outcome.BLOCKED, summary=f"{judgement.summary}; {why}", remedy=None)
 
 
 def acceptance(found: Measurement) -> Judgement:

@@ -24,6 +24,7 @@ from pytest_dflash.findings import (
     unproven,
 )
 from pytest_dflash.load.measurement import Measurement
+from pytest_dflash.load.phase import Stop
 from pytest_dflash.load.sampling import HostSample
 from pytest_dflash.profile import schema
 from pytest_dflash.rules import driver
@@ -51,6 +52,13 @@ def host_under_load(measured: Sequence[Measurement], expected: schema.Gpu) -> li
     if not loaded:
         longest = max(each.result.took_s for each in measured)
         why = deaf or f"no load ran long enough for a look at the host, the longest {longest:.1f} s"
+        if not deaf and any(each.result.stop is Stop.BROKEN or each.result.failed for each in measured):
+            return [
+                Judgement(
+                    outcome=Outcome.BLOCKED,
+                    summary=f"the host under load could not be seen: {why}, as requests failed (throughput.errors)",
+                )
+            ]
         remedy = None if deaf else LONGER
         return [unproven(f"the host under load could not be seen: {why}", remedy=remedy)]
     machine = _machine(samples, loaded, measured)

@@ -107,6 +107,14 @@ def test_the_steady_window_ends_where_the_first_stream_has_nothing_more_to_ask()
     assert one.decode_tokens_per_s == pytest.approx(10.0)
 
 
+def test_a_stream_that_was_refused_at_once_does_not_end_the_steady_window() -> None:
+    refused = replace(answered(1, 1, 10.0), failure=Failure.STATUS, ended_at_s=10.001, arrived_at_s=())
+    one = repeat(answered(0, 0, 10.0), refused)
+    assert one.steady_window == pytest.approx((10.0, 10.9))
+    assert one.steady_tokens_per_s == pytest.approx(5 / 0.9)
+    assert repeat(refused, answered(0, 1, 10.1)).steady_tokens_per_s is None
+
+
 def test_what_failed_counts_for_nothing_but_a_failure() -> None:
     lost = replace(answered(1, 1), failure=Failure.CUT_OFF, complaint="no [DONE]")
     stopped = replace(answered(2, 1), failure=Failure.STOPPED)

@@ -11,7 +11,7 @@ from pytest_dflash.load.phase import Stop
 from pytest_dflash.load.records import Failure
 from pytest_dflash.load.sampling import Beside, Sight
 from pytest_dflash.rules import speculation_pays, throughput
-from tests.rules.loads import FAST, SCATTER, SLOW, WHO, load, measured, request
+from tests.rules.loads import FAST, SCATTER, SLOW, WHO, load, measured, refused, request
 
 FOREIGN = Beside(foreign=(Sight(at_s=1.0, running=4, queued=2, ours=1),))
 
@@ -248,3 +248,18 @@ def test_foreign_requests_leave_the_accept_length_unproven_on_either_side(least:
     assert (
         "proves nothing: foreign_traffic: requests that are not ours: 4 running and 2 queued" in found.summary
     )
+
+
+@pytest.mark.parametrize("some_refused, outcome", [(True, Outcome.BLOCKED), (False, Outcome.FAIL)])
+def test_a_total_rate_that_refusals_made_low_is_told_by_the_errors_alone(
+    some_refused: bool,  # noqa: FBT001 - a column of the table above
+    outcome: Outcome,
+) -> None:
+    more = [replace(refused(), stream=1)] if some_refused else []
+    found = measured(
+        load(min_output_tokens_per_s_total=1000), [[request(at), *more] for at in range(len(SCATTER))]
+    )
+    judgement = throughput.floor(floors.TOTAL, found)
+    assert judgement.outcome is outcome
+    assert ("10 of 20 requests failed (throughput.errors)" in judgement.summary) is some_refused
+    assert throughput.floor(floors.DECODE, found).outcome is not Outcome.BLOCKED

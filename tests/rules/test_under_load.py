@@ -11,11 +11,12 @@ from pytest_dflash.facts.nvidia import Gpu
 from pytest_dflash.facts.pressure import Pressure
 from pytest_dflash.facts.reading import Absent, Silent, Value
 from pytest_dflash.findings import Outcome
+from pytest_dflash.load.phase import Stop
 from pytest_dflash.load.sampling import Beside, HostSample
 from pytest_dflash.profile import schema
 from pytest_dflash.rules.under_load import host_under_load, unsound
 from tests.rules.healthy_host import gpus
-from tests.rules.loads import load, measured
+from tests.rules.loads import load, measured, refused
 
 XID = Entry(0, 9, None, None, "NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus.")
 
@@ -174,3 +175,10 @@ def test_what_is_wrong_under_one_load_is_named_with_its_gpu() -> None:
     assert unsound(sound, schema.Gpu()) == ""
     bad = replace(sound, beside=Beside(samples=(IDLE, look(Value(working(pcie_width=8))))))
     assert unsound(bad, schema.Gpu()) == "GPU-0: under load: PCIe width 8 of 16"
+
+
+@pytest.mark.parametrize("broken", [{"requests": [[refused()]]}, {"requests": [], "stop": Stop.BROKEN}])
+def test_loads_that_broke_off_before_a_look_are_the_matter_of_the_errors(broken: dict[str, Any]) -> None:
+    (found,) = host_under_load([measured(load(), beside=Beside(samples=(IDLE,)), **broken)], schema.Gpu())
+    assert found.outcome is Outcome.BLOCKED
+    assert found.summary.endswith(", as requests failed (throughput.errors)")
