@@ -23,8 +23,12 @@ from pytest_dflash.oracle.rescoring import Line
 
 AT_ONCE = 4
 """So many answers are scored at a time."""
+DRAWS = 2 * 10**6
+"""Seeds of draws begin here: other ones than those of the answers."""
 CONFIRMED = 512
 """Prompts up to this many tokens are scored from their first token on, where an answer looks wrong."""
+SAMPLED_AT = (1, 2, 4, 7, 12, 19, 28, 37)
+"""The same of a sampled answer, where a prefill is asked twice: what is likeliest, and what it draws."""
 PREFILLS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 19, 23, 28, 34, 41, 47, 55, 66, 89)
 """Positions of an answer at which a one-token prefill is asked for, where nothing better is to be had."""
 
@@ -65,7 +69,7 @@ class Opinion:
         generating, before = self.speaker.generating.last_s, self.speaker.seconds
         ends = [self._ending(each, greedy=greedy) for each in said]
         if self.choice.oracle is not Oracle.RESCORING:
-            samples, empty = self._prefills(said, 1)
+            samples, empty = self._prefills(said, 1) if greedy else self._draws(said)
             samples = _beside(samples, [_place(*each) for each in zip(said, ends, strict=True)])
             took = self.speaker.seconds - before
             part = Part(tuple(said), samples=samples, silent=empty, generating_s=generating, judging_s=took)
@@ -156,14 +160,37 @@ class Opinion:
         ]
         return sum(one != other for one, other in pairs), len(pairs)
 
-    def _prefills(self, said: Sequence[Said], at_once: int) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
+    def _draws(self, said: Sequence[Said]) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
+        """What a prefill says behind the first tokens of each sampled answer, and what it draws there at temperature 1."""
+        samples, empty = self._prefills(said, AT_ONCE, SAMPLED_AT)
+        if self.choice.oracle is not Oracle.PREFILL:
+            return samples, empty  # a text that continues is no draw of one token
+        answers = {each.label: each for each in said}
+        orders = [
+            Order(
+                prompt=(
+                    *answers[each.label].prompt,
+                    *(answers[each.label].spoken.tokens or ())[: each.index],
+                ),
+                max_tokens=1,
+                temperature=1.0,
+                seed=DRAWS + n,
+            )
+            for n, each in enumerate(samples)
+        ]
+        drawn = [each.tokens[0] if each.tokens else None for each in self.speaker.say_all(orders, AT_ONCE)]
+        return tuple(replace(each, drawn=one) for each, one in zip(samples, drawn, strict=True)), empty
+
+    def _prefills(
+        self, said: Sequence[Said], at_once: int, at: Sequence[int] = PREFILLS
+    ) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
         """What a prefill says behind the first tokens of each answer, and the places where it says nothing."""
         places: list[tuple[Said, int, int | str]] = []
         orders: list[Order] = []
         for each in said:
             if each.spoken.tokens is not None and not isinstance(each.prompt, str):
                 tokens, end = each.spoken.whole, _end(each)
-                for index in sorted({*(i for i in PREFILLS if i < len(tokens)), *end}):
+                for index in sorted({*(i for i in at if i < len(tokens)), *end}):
                     places.append((each, index, tokens[index]))
                     orders.append(Order(prompt=(*each.prompt, *tokens[:index]), max_tokens=1))
             elif isinstance(each.prompt, str):

@@ -21,7 +21,7 @@ from pytest_dflash.oracle.answers import Grounds, Part, Said, counted, each_of, 
 from pytest_dflash.oracle.choice import Choice, Oracle
 from pytest_dflash.oracle.loops import loop
 from pytest_dflash.oracle.noise import Noise
-from pytest_dflash.oracle.sampling import boldness
+from pytest_dflash.oracle.sampling import compared
 
 ALONE = ((37, 112), (61, 112), (90, 112), (150, 112))
 """Tokens of the prompt, and new ones: one request at a time."""
@@ -137,8 +137,9 @@ class Trial:
         for length in SAMPLED:
             parts.append(self._sampled(length))
             lines = [line.scored for part in parts for line in part.lines]
-            enough = boldness(lines).tells if lines else parts[-1].differ
-            if enough:
+            samples = [each for part in parts for each in part.samples]
+            found = compared(lines, samples)
+            if parts[-1].differ if found is None else found.tells:
                 break
         return joined(parts)
 

@@ -21,7 +21,8 @@ CEILING = 0.1
 class Sample:
     """One position: what was said under speculation, and what a prefill says there. Ids, or texts.
 
-    `ended`: the answer ended here, and `said` is the token that ended it.
+    `ended`: the answer ended here, and `said` is the token that ended it. `drawn`: what a prefill says there at the
+    temperature of the answer; None where it was not asked.
     """
 
     label: str
@@ -29,6 +30,7 @@ class Sample:
     said: int | str
     told: int | str
     ended: bool = False
+    drawn: int | str | None = None
 
     @property
     def agrees(self) -> bool:

@@ -1,6 +1,7 @@
-"""Does it sample, and from the target's distribution? Two tests with a stated false-alarm rate.
+"""Does it sample, and from the target's distribution? Tests with a stated false-alarm rate.
 
-Law: arithmetic on samples and on the target's own probabilities at temperature 1.
+Law: arithmetic on samples, and on the target's own probabilities at temperature 1 or, where nobody tells these, on
+samples of a prefill, which no draft has touched.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_dflash.engines.scoring import Scored
-from pytest_dflash.oracle.alarm import chi_square_tail, normal_tail
+from pytest_dflash.oracle.alarm import binomial_tail, chi_square_tail, normal_tail
+from pytest_dflash.oracle.prefill import Sample
 
 CELL = 5.0
 """A cell of the test expects at least so many samples; what is rarer is put together."""
 ENOUGH_DOUBT = 25.0
 """Of the target, in all positions together: greedy answers then lie at least its square root, 5, away from what is
-expected, which no false-alarm rate of ours forgives (4.6 at 64 budgets). With less an engine that never samples may pass."""
+expected, which no false-alarm rate of ours forgives (4.6 at 64 budgets). With less an engine that never samples may pass.
+Of so many draws of a prefill that are not its likeliest token, no greedy answer has one: 2 in 2^25."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,8 @@ class Test:
     """One test: how unlikely the samples are, were they the target's. `probability` 1 where nothing was to be told.
 
     Attributes:
-        doubt: The variance of what was counted: small where the target is sure of nearly every token.
+        doubt: The variance of what was counted, or how often a prefill drew another than the likeliest token: small where
+            the target is sure of nearly every token.
     """
 
     statistic: float
@@ -92,3 +96,26 @@ def boldness(lines: Sequence[Sequence[Scored]]) -> Test:
         return Test(0.0, 1.0, positions, expected, observed, variance)
     z = (observed - expected) / math.sqrt(variance)
     return Test(z, normal_tail(z), positions, expected, observed, variance)
+
+
+def beside_prefills(samples: Sequence[Sample]) -> Test:
+    """Whether the likeliest token is said as often as a prefill draws it at the same places.
+
+    Both are draws from one distribution, were the engine innocent: of the places where only one of them is the likeliest
+    token, it is as often this one as that one, whatever was said before (McNemar's exact test). The likeliest token is
+    what a prefill says at temperature 0; which one that is may depend on all but the two draws.
+    """
+    drawn = [each for each in samples if each.drawn is not None and not each.ended]
+    ours = sum(each.said == each.told != each.drawn for each in drawn)
+    theirs = sum(each.drawn == each.told != each.said for each in drawn)
+    probability = min(1.0, 2 * binomial_tail(max(ours, theirs), ours + theirs, 0.5))
+    said = sum(each.said == each.told for each in drawn)
+    expected = sum(each.drawn == each.told for each in drawn)
+    return Test(ours - theirs, probability, len(drawn), expected, said, len(drawn) - expected)
+
+
+def compared(lines: Sequence[Sequence[Scored]], samples: Sequence[Sample]) -> Test | None:
+    """By the target's own probabilities, else by the draws of a prefill; None where there is neither."""
+    if lines:
+        return boldness(lines)
+    return beside_prefills(samples) if any(each.drawn is not None for each in samples) else None

@@ -139,21 +139,25 @@ def parted(apart: Parting) -> str:
     return f"at token {apart.index + 1} it says {apart.right} instead of {apart.left}{margin}"
 
 
+NOR_A_PREFILL = ", or nothing here samples, a prefill neither"
+
+
 def sampled(part: Part, first: tuple[Sequence[int], Mapping[int, float]], grounds: Grounds) -> Judgement:
     """Temperature 1 samples, and from the target's own distribution.
 
     Args:
-        part: Answers to one prompt, each with its own seed.
-        first: First tokens of more of them, and logprobs of the target's likeliest ones there.
+        part: Answers to one prompt or more, each with its own seed.
+        first: First tokens of more of them, and logprobs of the target's likeliest ones there; where these are told.
         grounds: The oracle.
     """
     texts = {(each.prompt, each.spoken.tokens or each.spoken.text) for each in part.said}
     asked, different, many = len({each.prompt for each in part.said}), len(texts), len(part.said)
-    alpha, bold = alarm.share(grounds.cells), sampling.boldness([line.scored for line in part.lines])
+    alpha, rescored = alarm.share(grounds.cells), grounds.choice.oracle is Oracle.RESCORING
+    lines = [line.scored for line in part.lines]
+    bold = sampling.boldness(lines) if rescored else sampling.compared((), part.samples)
     measures = {"answers": float(many), "different_answers": float(different)}
     prompts = "one prompt" if asked == 1 else f"{asked} prompts"
-    rescored = grounds.choice.oracle is Oracle.RESCORING
-    if different == asked < many and (bold.tells or not rescored):
+    if different == asked < many and (bold is None or bold.tells):
         return failed(
             f"{many} answers at temperature 1 to {prompts} are all the same: it does not sample",
             expected="different answers",
@@ -162,7 +166,7 @@ def sampled(part: Part, first: tuple[Sequence[int], Mapping[int, float]], ground
             remedy='look for "falling back to greedy" in the log, and for the sampling that the tree supports',
             measures=measures,
         )
-    if not rescored:
+    if bold is None:
         return unproven(
             f"{different} of {many} answers at temperature 1 are different; whether they are distributed as the "
             f"target says could not be told {grounds.choice}",
@@ -181,6 +185,9 @@ def sampled(part: Part, first: tuple[Sequence[int], Mapping[int, float]], ground
         f"the target's first choice was said {bold.observed:.0f} times in {bold.samples} positions, where "
         f"{bold.expected:.1f} are expected (p = {bold.probability:.2g}); first tokens of {drawn.samples} answers: "
         f"p = {drawn.probability:.2g}; alpha {alpha:.1g}"
+        if rescored
+        else f"the likeliest token was said {bold.observed:.0f} times at {bold.samples} places, where a prefill drew it "
+        f"{bold.expected:.0f} times (p = {bold.probability:.2g}; alpha {alpha:.1g}); {grounds.choice}"
     )
     if min(bold.probability, drawn.probability) < alpha:
         return failed(
@@ -198,7 +205,8 @@ def sampled(part: Part, first: tuple[Sequence[int], Mapping[int, float]], ground
     if not bold.tells:
         return unproven(
             f"{many} answers at temperature 1 to {prompts} do not tell whether it samples: the target is too sure of their "
-            f"tokens (a doubt of {bold.doubt:.1f} in {bold.samples} positions, of {sampling.ENOUGH_DOUBT:.0f} that it takes)",
+            f"tokens (a doubt of {bold.doubt:.1f} in {bold.samples} positions, of {sampling.ENOUGH_DOUBT:.0f} that it takes)"
+            + ("" if rescored else f"{NOR_A_PREFILL if not bold.doubt else ''}; {grounds.choice}"),
             expected=sampling.ENOUGH_DOUBT,
             observed=round(bold.doubt, 1),
             remedy="judge sampling by prompts of your own, to which the model has several answers, and leave this check out by "

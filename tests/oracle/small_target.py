@@ -40,7 +40,7 @@ class SmallTarget:
         wrong: Told prompt length and place, whether a token is taken that the target would not say.
         noise: Standard deviation of each logprob, in nats, drawn anew at each look.
         refuses: What it says to a request with logprobs; "" where it answers.
-        greedy: Ignores the temperature.
+        greedy: Ignores the temperature. greedy_drafts: only behind the first token, where drafts are verified.
         sharp: By how much all its logits are multiplied: at 12 it is sure of nearly every token.
         accepts: Told the request's number and the step, how many drafts it accepts.
         end: The token that ends an answer; None where none does. sends_end: it is among the tokens of the answer.
@@ -52,6 +52,7 @@ class SmallTarget:
     noise: float = 0.0
     refuses: str = ""
     greedy: bool = False
+    greedy_drafts: bool = False
     sharp: float = 1.0
     accepts: Callable[[int, int], int] = lambda request, step: (request + 3 * step) % 5
     end: int | None = None
@@ -98,7 +99,7 @@ class SmallTarget:
                 finish = "stop"
                 break
             seen = self._noisy(tokens)
-            if sampling["temperature"] and not self.greedy:
+            if sampling["temperature"] and not (self.greedy or (self.greedy_drafts and index)):
                 tokens.append(seeded.choices(range(VOCABULARY), [math.exp(each) for each in seen])[0])
                 continue
             order = sorted(range(VOCABULARY), key=lambda each: -seen[each])

@@ -4,7 +4,8 @@ import math
 import random
 
 from pytest_dflash.engines.scoring import Scored
-from pytest_dflash.oracle.sampling import boldness, first_token
+from pytest_dflash.oracle.prefill import Sample
+from pytest_dflash.oracle.sampling import beside_prefills, boldness, compared, first_token
 
 TARGET = {0: 0.4, 1: 0.3, 2: 0.1, 3: 0.05, 4: 0.03}
 
@@ -53,3 +54,37 @@ def test_first_choices_are_counted_against_their_probabilities() -> None:
 def test_positions_without_doubt_tell_nothing() -> None:
     sure = [Scored(1, 0.0, ((1, -1e-9), (2, -30.0)))] * 100
     assert boldness([sure]).probability == 1.0
+
+
+def places(many: int, seed: int, *, greedy: bool = False) -> list[Sample]:
+    """Places at which a prefill's likeliest token, 0, has a probability that differs from place to place."""
+    draw = random.Random(seed)
+    found = []
+    for index in range(many):
+        sure = draw.uniform(0.3, 1.0)
+        said, again = (int(draw.random() >= sure) for _ in range(2))
+        found.append(Sample("x", index, 0 if greedy else said, 0, drawn=again))
+    return found
+
+
+def test_draws_of_one_distribution_are_rarely_accused_however_long_they_are_asked() -> None:
+    accused = 0
+    for seed in range(1000):
+        asked: list[Sample] = []
+        while not (found := beside_prefills(asked)).tells:
+            asked += places(32, seed * 1000 + len(asked))
+        accused += found.probability < 0.05
+    assert accused < 60
+
+
+def test_answers_that_are_always_the_likeliest_are_accused_once_a_prefill_drew_others() -> None:
+    few, many = beside_prefills(places(30, 1, greedy=True)), beside_prefills(places(128, 1, greedy=True))
+    assert (few.tells, many.tells) == (False, True)
+    assert many.probability < 1e-6
+    assert (many.observed, many.expected, many.samples) == (128, 128 - many.doubt, 128)
+
+
+def test_places_without_a_draw_and_ends_tell_nothing() -> None:
+    assert beside_prefills([Sample("x", 1, 0, 0), Sample("x", 2, 0, 0, ended=True, drawn=1)]).samples == 0
+    assert compared((), [Sample("x", 1, 0, 0)]) is None
+    assert compared((), [Sample("x", 1, 0, 0, drawn=1)]) is not None

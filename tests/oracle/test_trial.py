@@ -114,6 +114,27 @@ def test_a_prefill_finds_an_engine_that_is_often_wrong() -> None:
     assert "differ from what a prefill says there" in found.summary
 
 
+@pytest.mark.parametrize(
+    "target, outcome",
+    [
+        (SmallTarget(refuses="no"), "pass"),
+        (SmallTarget(refuses="no", greedy_drafts=True), "fail"),
+        (SmallTarget(refuses="no", sharp=6.0), "pass"),
+        (SmallTarget(refuses="no", sharp=6.0, greedy_drafts=True), "fail"),
+        (SmallTarget(refuses="no", sharp=2000.0), "unproven"),
+        (SmallTarget(refuses="no", greedy=True), "unproven"),
+    ],
+)
+def test_without_logprobs_sampling_is_held_against_what_a_prefill_draws(
+    target: SmallTarget, outcome: str
+) -> None:
+    of = trial(target)
+    found = tree_text.sampled(of.sampled, of.first_tokens, of.grounds)
+    assert found.outcome == outcome, found.summary
+    assert "by one-token prefill over token ids (no logprobs: no)" in found.summary
+    assert ("or nothing here samples" in found.summary) is (outcome == "unproven")
+
+
 def test_what_must_not_be_asked_is_not_asked() -> None:
     target = SmallTarget()
     of = trial(target, withheld="SGLang 0.5.16 refuses logprobs with DFLASH (allowed from 0.5.18)")

@@ -34,6 +34,7 @@ class Mischief:
         remarks: Further lines of the start, in the engine's own words.
         raw_answers: What is answered on a path instead, as `raw_answers.tell` takes it.
         refuses_each: Every so-manieth completion is answered with 503; 0 for none.
+        refuses_logprobs: What a request for logprobs of given tokens is refused with; "" where they are told.
         dies_after: After so many answered completions the process ends; 0 for never.
         foreign_after: `foreign_requests` begin to run after so many answered completions; 0 for at once.
         streams: What becomes of streamed answers: "usage-missing", "usage-zero", "short" (they end at half of what
@@ -60,6 +61,7 @@ class Mischief:
     remarks: Sequence[str] = ()
     raw_answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     refuses_each: int = 0
+    refuses_logprobs: str = ""
     dies_after: int = 0
     foreign_after: int = 0
     streams: str = ""

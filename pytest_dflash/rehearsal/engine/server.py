@@ -240,6 +240,9 @@ class Handler(BaseHTTPRequestHandler):
     def generate(self) -> None:
         """SGLang's own way to ask."""
         body, scheduler = self.json(), self.engine.scheduler
+        refusal = self.engine.mischief.refuses_logprobs
+        if refusal and isinstance(body, dict) and body.get("return_logprob"):
+            raise Refused(refusal)
         if isinstance(body, dict) and body.get("stream"):
             self._events(generate_route.stream(body, scheduler))
         else:

@@ -103,6 +103,15 @@ SERVICE = (
         load="throughput",
     ),
     Oddity(
+        "logprobs-refused",
+        "an engine that tells no logprobs while it speculates, as SGLang with DDTree: a prefill is the only witness",
+        before=stages.switch(
+            refuses_logprobs="DDTREE speculative decoding does not support return_logprob yet."
+        ),
+        places=("logprobs",),
+        load="tree",
+    ),
+    Oddity(
         "slow-start",
         "an engine that loads for a while when the run begins",
         before=stages.switch(load_seconds=1.5),
