@@ -26,6 +26,8 @@ TOKENS_PER_S = 50
 PLAIN = frozenset({"tree.reference", "throughput.beats_plain"})
 """Checks that ask the unit without speculation; one restart does for all of them."""
 BEATS, STARTS = "throughput.beats_plain", "throughput.starts"
+PREFILLS = 1500
+"""So many of one token, at most, does one process take whose tree is judged without logprobs: docs/tree.md."""
 CONFIRMED_BY = 64
 """At most so many tokens tell that a fresh process completes."""
 
@@ -36,7 +38,7 @@ class Estimate:
 
     Attributes:
         checks: How many run. held: how many are not run, by the level that they need.
-        requests: Completions. tokens: at most so many new ones.
+        requests: Completions. tokens: at most so many new ones. prefills: of one token, where no logprobs are told.
         restarts: All restarts, and those of them that reconfigure, the one that puts back included.
         seconds: How long it takes, starts included.
         loads: Whether the loads of the profile are measured.
@@ -54,6 +56,7 @@ class Estimate:
     loads: bool = False
     reference: int = 0
     afresh: frozenset[str] = frozenset()
+    prefills: int = 0
 
 
 def asking_s(check: Check) -> float:
@@ -105,6 +108,9 @@ def estimate(chosen: Iterable[Check], allowed: Allowed, profile: Profile, ready_
         loads=loads,
         reference=reference,
         afresh=frozenset({STARTS, BEATS} & names),
+        prefills=PREFILLS * (1 + visited)
+        if any(each.area == "tree" and each.tokens for each in running)
+        else 0,
     )
 
 
@@ -125,7 +131,12 @@ def lines(  # noqa: PLR0913 - one plan, all that it depends on
         f"plan for {host} (allowed: {', '.join(allowed.words)})",
         f"  checks    {cost.checks} run" + (f", {not_run} and are not run" if not_run else ""),
         "  reads     1 connection, at most 3 commands",
-        f"  requests  {cost.requests}, at most {cost.tokens} new tokens",
+        f"  requests  {cost.requests}, at most {cost.tokens} new tokens"
+        + (
+            f"; up to {cost.prefills} more of one token where the engine tells no logprobs"
+            if cost.prefills
+            else ""
+        ),
         *(f"  loads     {each}" for each in load_lines(cost, profile)),
         f"  restarts  {cost.restarts}{_of_what(cost, profile)}",
         *(f"  runs      {command} here" for command in commands(cost, profile, host)),

@@ -6,12 +6,14 @@ Which answers there are is `endpoint.trial`'s, what an opinion proves is judged 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import itertools
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pytest_dflash.endpoint.speaking import Speaker
-from pytest_dflash.engines.scoring import Order, Scored
+from pytest_dflash.engines.scoring import Order, Scored, Spoken
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.oracle import ending, noise
 from pytest_dflash.oracle.answers import Part, Said
@@ -24,13 +26,27 @@ from pytest_dflash.oracle.rescoring import Line
 AT_ONCE = 4
 """So many answers are scored at a time."""
 DRAWS = 2 * 10**6
-"""Seeds of draws begin here: other ones than those of the answers."""
+"""Seeds of draws begin here, one for each: other ones than those of the answers."""
 CONFIRMED = 512
 """Prompts up to this many tokens are scored from their first token on, where an answer looks wrong."""
 SAMPLED_AT = (1, 2, 4, 7, 12, 19, 28, 37)
 """The same of a sampled answer, where a prefill is asked twice: what is likeliest, and what it draws."""
 PREFILLS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 19, 23, 28, 34, 41, 47, 55, 66, 89)
 """Positions of an answer at which a one-token prefill is asked for, where nothing better is to be had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilled:
+    """What prefills of one token said.
+
+    Attributes:
+        samples: By place. empty: places where they said nothing.
+        shared: Answers for which they took from a cache what others had put there.
+    """
+
+    samples: tuple[Sample, ...]
+    empty: tuple[str, ...]
+    shared: tuple[str, ...]
 
 
 @dataclass
@@ -45,6 +61,8 @@ class Opinion:
     speaker: Speaker
     ids: Reading[tuple[int, ...]]
     withheld: str = ""
+    _seeds: Iterator[int] = field(default_factory=itertools.count)
+    _space: str = field(default_factory=lambda: secrets.token_hex(8))
 
     @cached_property
     def choice(self) -> Choice:
@@ -69,10 +87,16 @@ class Opinion:
         generating, before = self.speaker.generating.last_s, self.speaker.seconds
         ends = [self._ending(each, greedy=greedy) for each in said]
         if self.choice.oracle is not Oracle.RESCORING:
-            samples, empty = self._prefills(said, 1) if greedy else self._draws(said)
-            samples = _beside(samples, [_place(*each) for each in zip(said, ends, strict=True)])
-            took = self.speaker.seconds - before
-            part = Part(tuple(said), samples=samples, silent=empty, generating_s=generating, judging_s=took)
+            found = self._prefills(said, 1) if greedy else self._draws(said)
+            places = [_place(*each) for each in zip(said, ends, strict=True)]
+            part = Part(
+                tuple(said),
+                samples=_beside(found.samples, places),
+                silent=found.empty,
+                shared=found.shared,
+                generating_s=generating,
+                judging_s=self.speaker.seconds - before,
+            )
             return _with_ends(part, ends)
         silent: list[str] = []
         whole: list[tuple[Said, tuple[int, ...], tuple[int, ...], Ending | None]] = []
@@ -152,7 +176,7 @@ class Opinion:
 
     def disagreement(self, part: Part) -> tuple[int, int]:
         """How often a prefill disagrees with itself when it is asked again, several at once; of how many."""
-        again = {(each.label, each.index): each.told for each in self._prefills(part.said, AT_ONCE)[0]}
+        again = {(each.label, each.index): each.told for each in self._prefills(part.said, AT_ONCE).samples}
         pairs = [
             (each.told, again[each.label, each.index])
             for each in part.samples
@@ -160,11 +184,11 @@ class Opinion:
         ]
         return sum(one != other for one, other in pairs), len(pairs)
 
-    def _draws(self, said: Sequence[Said]) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
+    def _draws(self, said: Sequence[Said]) -> Prefilled:
         """What a prefill says behind the first tokens of each sampled answer, and what it draws there at temperature 1."""
-        samples, empty = self._prefills(said, AT_ONCE, SAMPLED_AT)
+        found = self._prefills(said, AT_ONCE, SAMPLED_AT)
         if self.choice.oracle is not Oracle.PREFILL:
-            return samples, empty  # a text that continues is no draw of one token
+            return found  # a text that continues is no draw of one token
         answers = {each.label: each for each in said}
         orders = [
             Order(
@@ -174,17 +198,21 @@ class Opinion:
                 ),
                 max_tokens=1,
                 temperature=1.0,
-                seed=DRAWS + n,
+                seed=DRAWS + next(self._seeds),
+                apart=self._apart(each.label),
             )
-            for n, each in enumerate(samples)
+            for each in found.samples
         ]
         drawn = [each.tokens[0] if each.tokens else None for each in self.speaker.say_all(orders, AT_ONCE)]
-        return tuple(replace(each, drawn=one) for each, one in zip(samples, drawn, strict=True)), empty
+        pairs = zip(found.samples, drawn, strict=True)
+        return replace(found, samples=tuple(replace(each, drawn=one) for each, one in pairs))
 
-    def _prefills(
-        self, said: Sequence[Said], at_once: int, at: Sequence[int] = PREFILLS
-    ) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
-        """What a prefill says behind the first tokens of each answer, and the places where it says nothing."""
+    def _apart(self, label: str) -> str:
+        """The name under which prefills of one answer share what they have read, and with nobody else."""
+        return f"{self._space} {label}"
+
+    def _prefills(self, said: Sequence[Said], at_once: int, at: Sequence[int] = PREFILLS) -> Prefilled:
+        """What a prefill says behind the first tokens of each answer."""
         places: list[tuple[Said, int, int | str]] = []
         orders: list[Order] = []
         for each in said:
@@ -192,22 +220,28 @@ class Opinion:
                 tokens, end = each.spoken.whole, _end(each)
                 for index in sorted({*(i for i in at if i < len(tokens)), *end}):
                     places.append((each, index, tokens[index]))
-                    orders.append(Order(prompt=(*each.prompt, *tokens[:index]), max_tokens=1))
+                    prompt = (*each.prompt, *tokens[:index])
+                    orders.append(Order(prompt=prompt, max_tokens=1, apart=self._apart(each.label)))
             elif isinstance(each.prompt, str):
                 text = each.spoken.text
                 for index in (i for i in _cuts(text) if i < len(text)):
                     places.append((each, index, text[index:]))
-                    orders.append(Order(prompt=each.prompt + text[:index], max_tokens=1))
+                    cut = each.prompt + text[:index]
+                    orders.append(Order(prompt=cut, max_tokens=1, apart=self._apart(each.label)))
         told = self.speaker.say_all(orders, at_once)
         samples: list[Sample] = []
         empty: list[str] = []
+        first: dict[str, Spoken] = {}
         for (each, index, here), answer in zip(places, told, strict=True):
+            first.setdefault(each.label, answer)
             if answer.tokens or answer.text:
                 then = answer.tokens[0] if answer.tokens else answer.text
                 samples.append(Sample(each.label, index, here, then, ended=index in _end(each)))
             else:
                 empty.append(f"place {index + 1} of {each.label}")
-        return tuple(samples), tuple(empty)
+        # One at a time, the first of a name can find nothing in the cache, unless the name was not heeded.
+        shared = tuple(label for label, answer in first.items() if at_once == 1 and answer.cached_tokens)
+        return Prefilled(tuple(samples), tuple(empty), shared)
 
 
 def _end(said: Said) -> tuple[int, ...]:

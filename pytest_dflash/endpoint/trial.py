@@ -145,7 +145,8 @@ class Trial:
 
     def _sampled(self, length: int) -> Part:
         prompt = self._prompts["alone", length]
-        seeds = [self.seed % 10**6 + n for n in range(SEEDS)]
+        # Other seeds for each prompt: answers of one seed draw alike, and would not count as so many.
+        seeds = [self.seed % 10**6 + 1000 * length + n for n in range(SEEDS)]
         orders = [
             Order(prompt=prompt, max_tokens=SAMPLED_TOKENS, temperature=1.0, seed=seed) for seed in seeds
         ]

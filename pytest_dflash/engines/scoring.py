@@ -34,6 +34,8 @@ class Order:
         max_tokens: At most so many new ones. to_the_limit: the end token does not end it.
         temperature: 0 is greedy. seed: of the sampling, where the engine takes one.
         schema: A JSON schema that the answer must fulfil.
+        apart: A name: nothing is taken from a cache but what requests of this name have put there, where the engine can
+            be told so. "" for what all share.
     """
 
     prompt: tuple[int, ...] | str
@@ -42,6 +44,7 @@ class Order:
     seed: int | None = None
     to_the_limit: bool = True
     schema: Json = None
+    apart: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

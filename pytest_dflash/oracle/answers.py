@@ -34,6 +34,7 @@ class Part:
         lines: What the target thinks of each answer; by rescoring only.
         samples: What a prefill says at some positions; by the weaker oracles.
         silent: Why some answers could not be looked at.
+        shared: Answers that a prefill judged by what others, drafts perhaps, had written into the cache.
         ends: How many ends were judged, of answers that ended by themselves. open_ends: why others were not.
         drafted: Tokens and verify steps of each answer; of all together where the engine only counts.
         counters: Of the engine's speculation, before the first answer and after the last.
@@ -44,6 +45,7 @@ class Part:
     lines: tuple[Line, ...] = ()
     samples: tuple[Sample, ...] = ()
     silent: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
     ends: int = 0
     open_ends: tuple[str, ...] = ()
     drafted: tuple[Drafted, ...] = ()
@@ -69,6 +71,7 @@ def joined(parts: Sequence[Part]) -> Part:
         lines=tuple(each for part in parts for each in part.lines),
         samples=tuple(each for part in parts for each in part.samples),
         silent=tuple(each for part in parts for each in part.silent),
+        shared=tuple(each for part in parts for each in part.shared),
         ends=sum(part.ends for part in parts),
         open_ends=tuple(each for part in parts for each in part.open_ends),
         generating_s=sum(part.generating_s for part in parts),

@@ -49,6 +49,11 @@ class Compared:
         return [each for part in self.parts for each in part.silent]
 
     @property
+    def shared(self) -> list[str]:
+        """Answers that were judged by what stood in the cache before."""
+        return [each for part in self.parts for each in part.shared]
+
+    @property
     def differing(self) -> int:
         """Places that differ."""
         return len(self.whole.disagreements)
@@ -148,6 +153,14 @@ def _open(found: Compared) -> Judgement | None:
     if ends and ends.share > MOST_TIES:
         return unproven(
             f"{tree_ends.parted(ends)}: too many for ties and too few for a verdict{found.by}",
+            remedy=COMPARE_WHOLE,
+            measures=found.measures,
+        )
+    if found.shared:
+        return unproven(
+            f"{whole.samples} {found.what} were compared with a prefill that took from the cache what drafts may have "
+            f"written there, for {len(found.shared)} answers: entries that are wrong go unnoticed{found.by}",
+            cause="this version heeds no name by which a request's cache is kept apart (extra_key, cache_salt)",
             remedy=COMPARE_WHOLE,
             measures=found.measures,
         )

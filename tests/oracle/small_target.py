@@ -43,6 +43,7 @@ class SmallTarget:
         greedy: Ignores the temperature. greedy_drafts: only behind the first token, where drafts are verified.
         sharp: By how much all its logits are multiplied: at 12 it is sure of nearly every token.
         accepts: Told the request's number and the step, how many drafts it accepts.
+        heeds: It keeps what requests of an `extra_key` have read apart from all else.
         end: The token that ends an answer; None where none does. sends_end: it is among the tokens of the answer.
         cuts: Told prompt length and place, whether the answer ends there although nothing ended it; it is said that token
             `UNSAID` did.
@@ -55,10 +56,12 @@ class SmallTarget:
     greedy_drafts: bool = False
     sharp: float = 1.0
     accepts: Callable[[int, int], int] = lambda request, step: (request + 3 * step) % 5
+    heeds: bool = True
     end: int | None = None
     sends_end: bool = True
     cuts: Callable[[int, int], bool] = lambda _prompt, _index: False
     asked: list[dict[str, Any]] = field(default_factory=list)
+    known: set[str | None] = field(default_factory=set)
     draw: random.Random = field(default_factory=lambda: random.Random(7))
 
     def door(self) -> Any:
@@ -109,12 +112,16 @@ class SmallTarget:
         said = tokens[len(prompt) :]
         if finish and not self.sends_end and said[-1:] == [self.end]:
             said = said[:-1]
-        return self._answer(prompt, said, finish)
+        fresh = self.heeds and body.get("extra_key") and body["extra_key"] not in self.known
+        self.known.add(body.get("extra_key"))
+        return self._answer(prompt, said, finish, cached=0 if fresh or len(self.asked) <= 2 else 1)
 
     def _ended(self, tokens: Sequence[int], prompt: Sequence[int]) -> bool:
         return self.end is not None and len(tokens) > len(prompt) and tokens[-1] == self.end
 
-    def _answer(self, prompt: Sequence[int], said: list[int], finish: str = "") -> dict[str, Any]:
+    def _answer(
+        self, prompt: Sequence[int], said: list[int], finish: str = "", *, cached: int = 0
+    ) -> dict[str, Any]:
         steps, left, histogram = 0, len(said) - 1, [0] * 8
         while left > 0:
             accepted = min(self.accepts(len(self.asked), steps), left - 1, 7)
@@ -123,7 +130,7 @@ class SmallTarget:
         meta: dict[str, Any] = {
             "prompt_tokens": len(prompt),
             "completion_tokens": len(said),
-            "cached_tokens": 1 if len(self.asked) > 2 else 0,
+            "cached_tokens": cached,
             "finish_reason": {"type": "stop", "matched": UNSAID if self.end is None else self.end}
             if finish
             else {"type": "length", "length": len(said)},

@@ -107,6 +107,35 @@ def test_where_logprobs_are_refused_a_prefill_judges_and_the_reason_is_told() ->
     assert "Only sampled positions are compared" in found.summary
 
 
+def test_a_prefill_that_reads_what_drafts_wrote_into_the_cache_proves_nothing() -> None:
+    of = trial(SmallTarget(refuses="no", heeds=False))
+    found = lossless([of.alone], of.grounds)
+    assert found.outcome == "unproven"
+    assert (
+        "what drafts may have written there, for 4 answers: entries that are wrong go unnoticed"
+        in found.summary
+    )
+    assert "tree.reference compares whole answers" in str(found.remedy)
+
+
+def test_prefills_of_one_answer_share_a_name_and_no_other_request_has_it() -> None:
+    target = SmallTarget(refuses="no")
+    of = trial(target)
+    lossless([of.alone], of.grounds)
+    names = [
+        each.get("extra_key")
+        for each in target.asked
+        if each.get("sampling_params", {}).get("max_new_tokens") == 1 and not each.get("return_logprob")
+    ]
+    assert None not in names
+    assert len(set(names)) == len(of.alone.said)
+    assert all(
+        "extra_key" not in each
+        for each in target.asked
+        if each.get("sampling_params", {}).get("max_new_tokens", 0) > 1
+    )
+
+
 def test_a_prefill_finds_an_engine_that_is_often_wrong() -> None:
     of = trial(SmallTarget(refuses="no", wrong=lambda _prompt, index: index % 3 == 0))
     found = lossless([of.alone], of.grounds)

@@ -68,7 +68,9 @@ class SGLangScoring:
         prompt: dict[str, Json] = (
             {"text": order.prompt} if isinstance(order.prompt, str) else {"input_ids": list(order.prompt)}
         )
-        return Ask("/generate", {**prompt, "sampling_params": sampling})
+        # Since 0.5.4, and without effect until sglang#23300: whether it had one is told by cached_tokens.
+        apart: dict[str, Json] = {"extra_key": order.apart} if order.apart else {}
+        return Ask("/generate", {**prompt, **apart, "sampling_params": sampling})
 
     def spoken(self, document: Json) -> Reading[Spoken]:
         """`output_ids` and `meta_info`."""

@@ -47,7 +47,8 @@ class VLLMScoring:
 
     def generate(self, order: Order, model: str) -> Ask:
         """POST /v1/completions."""
-        return shared_routes.completion(order, model, **NEUTRAL, return_token_ids=True)
+        apart: dict[str, Json] = {"cache_salt": order.apart} if order.apart else {}
+        return shared_routes.completion(order, model, **NEUTRAL, **apart, return_token_ids=True)
 
     def spoken(self, document: Json) -> Reading[Spoken]:
         """The first choice, and usage. Verify steps are told by /metrics only."""

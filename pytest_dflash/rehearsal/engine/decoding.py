@@ -61,7 +61,7 @@ class Decoder:
         wishes, prompt = sequence.wishes, sequence.prompt
         scored_from = len(prompt) if wishes.scored_from is None else min(wishes.scored_from, len(prompt))
         # What is scored must be computed; so must the last token, from which the first is said.
-        known = self.prefixes.longest(prompt, min(scored_from, len(prompt) - 1))
+        known = self.prefixes.of(wishes.space).longest(prompt, min(scored_from, len(prompt) - 1))
         sequence.reused = len(known)
         sequence.commit(self.wrong.loaded(known))
         if wishes.scored_from is not None and wishes.scored_from < len(prompt):
@@ -101,7 +101,7 @@ class Decoder:
 
     def release(self, sequence: Sequence) -> None:
         """Takes a finished request off the batch; what was read of it is kept."""
-        self.prefixes.put(sequence.text, sequence.cache)
+        self.prefixes.of(sequence.wishes.space).put(sequence.text, sequence.cache)
 
     def _tree(self, moment: Moment) -> DraftTree:
         sequence, shape = moment.sequence, self.shape

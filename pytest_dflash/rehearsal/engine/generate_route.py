@@ -31,7 +31,7 @@ def submit(body: Any, scheduler: Scheduler) -> tuple[list[Job], bool]:
 
 def _at(body: Mapping[str, Any], index: int) -> dict[str, Any]:
     """The body for one prompt: what is given as a list is given for each."""
-    lists = ("sampling_params", "return_logprob", "logprob_start_len", "top_logprobs_num")
+    lists = ("sampling_params", "return_logprob", "logprob_start_len", "top_logprobs_num", "extra_key")
     one = {
         name: value[index] if name in lists and isinstance(value, list) else value
         for name, value in body.items()
@@ -62,6 +62,7 @@ def _wishes(body: Mapping[str, Any], prompt: list[int], scheduler: Scheduler) ->
         int(body.get("top_logprobs_num") or 0),
         tuple(map(int, body.get("token_ids_logprob") or ())),
         wishes_read.schema(sampling.get("json_schema")),
+        str(body.get("extra_key") or ""),
     )
 
 

@@ -15,6 +15,8 @@ from .weights import Floats
 
 CAPACITY = 32_768
 """Tokens, at most."""
+SPACES = 64
+"""So many `extra_key`s are kept apart; the oldest goes first."""
 
 
 class PrefixCache:
@@ -23,6 +25,15 @@ class PrefixCache:
     def __init__(self, capacity: int = CAPACITY) -> None:
         self.capacity = capacity
         self._kept: OrderedDict[bytes, Floats] = OrderedDict()
+        self._spaces: OrderedDict[str, PrefixCache] = OrderedDict()
+
+    def of(self, space: str) -> PrefixCache:
+        """What requests with this `extra_key` share; "" for all without one."""
+        if not space:
+            return self
+        if space not in self._spaces and len(self._spaces) >= SPACES:
+            self._spaces.popitem(last=False)
+        return self._spaces.setdefault(space, type(self)(self.capacity))
 
     def __len__(self) -> int:
         """How many tokens are kept."""
@@ -31,6 +42,7 @@ class PrefixCache:
     def flush(self) -> None:
         """Forgets all."""
         self._kept.clear()
+        self._spaces.clear()
 
     def put(self, text: Sequence[int], entries: Floats) -> None:
         """Keeps the entries of a text, in the place of texts that it continues."""

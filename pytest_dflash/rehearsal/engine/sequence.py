@@ -31,6 +31,7 @@ class Wishes:
         top: How many of the likeliest tokens go with each score.
         also: Tokens whose scores are always told.
         schema: The machine that the answer must obey.
+        space: The `extra_key`: only requests with the same one share what is kept of prompts.
     """
 
     limit: int
@@ -42,6 +43,7 @@ class Wishes:
     top: int = 0
     also: tuple[int, ...] = ()
     schema: grammar.State | None = None
+    space: str = ""
 
 
 @dataclass(frozen=True, slots=True)
