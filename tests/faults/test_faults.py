@@ -58,6 +58,20 @@ def test_a_fault_of_one_budget_turns_exactly_its_named_checks_red(
     assert document["hosts"][0]["restored"] is True
 
 
+@pytest.mark.parametrize("name", ["mask-stride-from-block", "siblings-visible", "state-lost-on-rejection"])
+def test_a_fault_of_the_draft_tree_is_noticed_also_where_a_prefill_is_the_only_witness(
+    name: str, tmp_path: Path
+) -> None:
+    """As on a host of SGLang with DDTree, which tells no logprobs while it drafts."""
+    staged = [f"--dflash-fault={each}" for each in (name, "logprobs-refused")]
+    document = matrix.run(
+        tmp_path, *staged, "--dflash-allow=load", "-k", "tree.lossless or tree.lossless_batched"
+    )
+    failed = {each["check"]: each["summary"] for each in matrix.red(document) if each["outcome"] == "fail"}
+    assert {"tree.lossless", "tree.lossless_batched"} <= failed.keys()
+    assert "by one-token prefill over token ids" in failed["tree.lossless"]
+
+
 def under_load(name: str, folder: Path, record_property: Record) -> None:
     """A run that narrows itself to where the fault must show."""
     fault, begun = FAULTS[name], time.monotonic()

@@ -10,6 +10,12 @@ from typing import Any
 import pytest
 
 from pytest_dflash.endpoint.client import Client
+from pytest_dflash.endpoint.speaking import Speaker
+from pytest_dflash.endpoint.trial import Trial
+from pytest_dflash.engines.scoring import Bounds
+from pytest_dflash.engines.sglang.scoring import SGLangScoring
+from pytest_dflash.rules import tree_text
+from pytest_dflash.rules.tree_lossless import lossless
 from tests.realhost.changing_runs import Host, outcome, restored
 from tests.realhost.services import WINDOW_FLAG, Service
 from tests.realhost.test_acceptance import assert_named, confused, finding, outcomes, red, run
@@ -107,6 +113,22 @@ def test_a_build_of_sglang_that_verifies_greedily_is_told_so(
     assert int(said) > 0
     # The tiny model ends no JSON within the tokens that it is given: no proof, and no accusation.
     assert finding(loaded, "tree.grammar")["outcome"] in {"pass", "unproven"}
+
+
+def test_where_logprobs_are_withheld_prefills_apart_from_the_cache_judge_a_real_sglang_alike(
+    sglang_host: Service,
+) -> None:
+    """As SGLang with DDTree withholds them; that it keeps what an `extra_key` names apart is told by its own count."""
+    sglang_host.wait()
+    with Client(f"http://127.0.0.1:{sglang_host.port}", served_model="tiny") as client:
+        of = Trial(Speaker(client, SGLangScoring()), 3, Bounds(context=1024), withheld="as if it told none")
+        greedy = [lossless([part], of.grounds) for part in (of.alone, of.together)]
+        cached = tree_text.cache_consistent(of.cached, of.grounds)
+        sampled = tree_text.sampled(of.sampled, of.first_tokens, of.grounds)
+    assert [each.outcome for each in (*greedy, cached)] == ["pass"] * 3, [*greedy, cached]
+    assert of.alone.shared == of.together.shared == of.cached.shared == ()
+    assert sampled.outcome == "fail"
+    assert "where a prefill drew it" in sampled.summary
 
 
 @pytest.mark.parametrize("name", ["edited_not_reloaded", "reloaded_not_restarted", "previous_process"])
