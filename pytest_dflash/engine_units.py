@@ -35,7 +35,9 @@ def listening(owners: Reading[Mapping[int, Owner]]) -> dict[str, str]:
 
 def unit_of(owner: Owner) -> str | None:
     """The systemd unit that a process belongs to, by its cgroup."""
-    return next((part for part in reversed(owner.cgroup.split("/")) if part.endswith(".service")), None)
+    parts = reversed(owner.cgroup.split("/"))
+    # What a user starts by hand is in a scope beneath `user@1000.service`, which is the manager and no unit of theirs.
+    return next((part for part in parts if part.endswith(".service") and not part.startswith("user@")), None)
 
 
 def users_own(owners: Reading[Mapping[int, Owner]]) -> frozenset[str]:

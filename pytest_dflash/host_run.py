@@ -89,6 +89,7 @@ class HostRun:
     unreachable: bool = False
     known: Identity | None = None
     before: Any = None
+    texts: Mapping[str, str] = field(default_factory=dict)
     answers: dict[Probe[Any], Reading[Any]] = field(default_factory=dict)
 
     @property
@@ -218,10 +219,14 @@ class HostRun:
     def _facts(self, probes: Any, *, passive: bool = True) -> Facts:
         named = named_files(self.dialect.file_flags, self.dialect.folder_flags)
         asked = [*probes, named] if probes is ALL else probes
-        return Facts(self.collector.collect(asked, passive=passive), self.dialect.runs, self._port, named)
+        found = Facts(self.collector.collect(asked, passive=passive), self.dialect.runs, self._port, named)
+        if probes is ALL and isinstance(found.named_files, Value):
+            self.texts = found.named_files.value
+        return found
 
     def _port(self, argv: Any) -> int:
-        port = self.dialect.from_argv(argv, {}, None).values.get("port")
+        """The port that the command line names, or a file that it names; these are read with all other facts."""
+        port = self.dialect.from_argv(argv, self.texts, None).values.get("port")
         return whole(str(port)) or int(self.dialect.default_port())
 
     @property

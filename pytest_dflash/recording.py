@@ -65,7 +65,8 @@ def told(config: pytest.Config, path: Path, seen: Recorded) -> Iterator[str]:
     yield from (f"{key}: {doubt}" for key, doubt in seen.doubts.items())
     begin = " ".join([own_command.begin(config), *connecting(config)])
     if seen.wrong:
-        yield f"next: {begin} --dflash-triage --dflash-expect {UNIT_KEY}={shlex.quote(seen.unit)}"
+        managed = f" --dflash-expect {MANAGER_KEY}={seen.user_manager}" if seen.user_manager else ""
+        yield f"next: {begin} --dflash-triage --dflash-expect {UNIT_KEY}={shlex.quote(seen.unit)}{managed}"
     else:
         yield f"next: {begin} --dflash-profile={shlex.quote(str(path))} {own_command.suites(config)}"
 

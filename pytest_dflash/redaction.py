@@ -21,6 +21,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeVar, cast
 from urllib.parse import quote, quote_plus, unquote
 
+import yaml
+
 T = TypeVar("T")
 
 MASK = "****"
@@ -30,6 +32,7 @@ MAX_LENGTH = 4096
 """Characters. What is longer is no key; a log may hold one line of any length."""
 NESTED = 256
 """Characters. In what is longer nobody looks for further names: else a long line costs its square."""
+LARGEST_YAML = 2**16
 MOST = 128
 """So many secrets are hidden wherever they recur. A source that shows more is a flood: of these, each is hidden where
 its name says that it is one, so that no text costs more than its length."""
@@ -38,7 +41,8 @@ _KEYWORD = re.compile(
     r"key|token|secret|password|authorization|passwd|passphrase|(?<!Set)(?<!Load)(?<!Encrypted)credential|[_-](?:pass|auth)(?![a-z])",
     re.IGNORECASE,
 )
-_TOKENIZER = re.compile(r"(?:de)?tokeniz.*", re.IGNORECASE)
+_TOKENIZER = re.compile(r"(?:de)?tokeniz.*|token[-_]map(?![a-z])", re.IGNORECASE)
+"""Names that only sound like one: what cuts text, and the table of a drafter's vocabulary."""
 _ITSELF = re.compile(
     r"(?:keys?|tokens?|secrets?|passwords?|authorization|passwd|passphrase|[_-]pass)\Z", re.IGNORECASE
 )
@@ -49,7 +53,7 @@ _WELL_KNOWN = re.compile(
     r"/(?:etc|run|var|srv|opt|usr|home|root|mnt|media|tmp|dev|proc|data|models)/[\w./@+=~-]*"
 )
 """A path that no random key begins like."""
-_SPECIAL = re.compile(r"<[\w|/ -]*>")
+_SPECIAL = re.compile("<[\\w|/ -]*>|[<\u2039][|\uff5c][^\\s<>]{1,64}[|\uff5c][>\u203a]")
 """A special token of a model, or what stands for a value that was taken away."""
 _HARMLESS = re.compile(
     r"true|false|none|null|disabled|enabled|optional|required|automatic|\*+", re.IGNORECASE
@@ -61,7 +65,7 @@ _BEHIND = re.compile(r"[\w.-]*")
 _WIDTH = 80
 """Characters before a keyword in which its name and its line may begin."""
 _QUOTED = r"""(?P<q>\\?["'])(?P<value>(?:(?!(?P=q)).)+)(?P=q)"""
-_BARE = r"""(?P<value>[^\s"'\\,;)\]}\x00]+(?:,[^\s"'\\,;:=()\[\]{}\x00]{8,}={0,2}(?=[\s"',;\x00]|\Z))*)"""
+_BARE = r"""\[?(?P<value>(?!\[)[^\s"'\\,;)\]}\x00]+(?:,[^\s"'\\,;:=()\[\]{}\x00]{8,}={0,2}(?=[\s"',;\x00]|\Z))*)"""
 """Up to what ends it in most texts. Several keys may follow each other, `a,b`; a further field, `a,port=1`, is none."""
 _AFTER_ANY: tuple[re.Pattern[str], ...] = (
     # ='…'  ": "…"  ': ['…', '…'
@@ -71,8 +75,8 @@ _AFTER_ANY: tuple[re.Pattern[str], ...] = (
     re.compile(rf"={_BARE}"),  # API_KEY=…  --api-key=…
 )
 _AFTER_FLAG = (
-    re.compile(rf"""["']?[\s\x00,]+{_QUOTED}"""),  # --api-key '…'  "--api-key", "…"
-    re.compile(rf"""[\s\x00]+(?!-){_BARE}"""),  # --api-key …
+    re.compile(rf"""["']?(?:[\s\x00,]|\\\r?\n)+{_QUOTED}"""),  # --api-key '…'  "--api-key", "…"
+    re.compile(rf"""(?:[\s\x00]|\\\r?\n)+(?!-){_BARE}"""),  # --api-key …, on the next line too
 )
 _AFTER_INI = (re.compile(rf"[ \t]*=[ \t]*{_BARE}"),)  # api_key = …
 _AFTER_CREDENTIAL = (re.compile(rf":{_BARE}"),)  # SetCredential=api-key:…
@@ -93,6 +97,12 @@ _UNNAMED = (
     re.compile(r"""://(?P<value>[^\s/@:"']{16,})@"""),  # a key in a user's place
     ISSUED,
 )
+
+
+class Yaml(str):
+    """The text of a file of settings: keys are learnt from its structure too, whatever lines they stand on."""
+
+    __slots__ = ()
 
 
 class Hiding(Protocol):
@@ -212,6 +222,8 @@ def _secrets_in(source: Any) -> Iterator[str]:
     """Everything in `source` that stands behind a name that carries a secret."""
     if isinstance(source, bytes):
         source = source.decode("utf-8", "surrogateescape")
+    if isinstance(source, Yaml):
+        yield from _in_yaml(source)
     if isinstance(source, str):
         yield from _in_text(source)
         return
@@ -248,6 +260,28 @@ def _masked_in_place(text: str) -> str:
             kept += text[at:start], MASK
             at = end
     return "".join([*kept, text[at:]]) if kept else text
+
+
+def _in_yaml(text: str) -> Iterator[str]:
+    """The secrets of a file of settings: scalars and lists of them under their names. Aliases are not followed twice."""
+    try:
+        todo = [yaml.compose(text[:LARGEST_YAML], yaml.SafeLoader)]
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return
+    seen: set[int] = set()
+    while todo:
+        node = todo.pop()
+        if node is None or id(node) in seen or isinstance(node, yaml.ScalarNode):
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            todo += node.value
+            continue
+        for name, value in node.value:
+            todo.append(value)
+            if isinstance(name, yaml.ScalarNode) and carries_secret(name.value):
+                held = value.value if isinstance(value, yaml.SequenceNode) else [value]
+                yield from _values(name.value, [e.value for e in held if isinstance(e, yaml.ScalarNode)])
 
 
 def _named_masked(value: Mapping[Any, Any]) -> dict[Any, Any]:

@@ -240,7 +240,8 @@ def next_command(
     """What to type next: a look at the likeliest cause, at a user's own unit, or the way to a whole judgement."""
     here = " ".join([own_command.begin(config), *recording.connecting(config)])
     if found:
-        remote, look = [each for each in targets if each.scheme == "ssh"], found[0].look
+        remote = [each for each in targets if each.scheme == "ssh"]
+        look = diagnosis.for_user(found[0].look, _named(config)[1])
         return shlex.join([*login(config), remote[0].name, look]) if len(remote) == 1 else look
     if hidden:
         named = f"--dflash-expect service.unit={shlex.quote(hidden[0])}"

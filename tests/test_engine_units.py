@@ -106,3 +106,11 @@ def test_the_host_is_asked_for_listeners_and_services_and_told_in_words() -> Non
         LISTENER_OWNERS: Value({1: Owner(1, "/system.slice/sglang.service", SGLANG)}),
     }
     assert here(answers.__getitem__) == ["sglang.service (sglang)", "old.service (sglang, inactive)"]
+
+
+@pytest.mark.parametrize("scope", ["tmux-spawn-1.scope", "user.slice/libpod-4f9a.scope", "session.slice"])
+def test_what_a_user_started_by_hand_is_no_unit_of_theirs(scope: str) -> None:
+    owner = Owner(7, f"/user.slice/user-1000.slice/user@1000.service/{scope}", SGLANG)
+    assert unit_of(owner) is None
+    assert users_own(Value({7: owner})) == frozenset()
+    assert listening(Value({7: owner})) == {}

@@ -61,3 +61,9 @@ def test_facts_of_several_processes_prove_nothing_about_one(tmp_path: Path) -> N
 )
 def test_a_port_that_is_none_is_the_engines_own(words: tuple[str, ...], port: int, tmp_path: Path) -> None:
     assert run_with("", tmp_path)._port((*ARGV, *words)) == port
+
+
+def test_a_port_that_stands_in_a_file_of_the_command_line_is_the_engines(tmp_path: Path) -> None:
+    run = run_with("", tmp_path)
+    run.texts = {"/etc/engine.yaml": "port: 31555\ntp-size: 8\n"}
+    assert run._port((*ARGV, "--config", "/etc/engine.yaml")) == 31555

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_dflash.facts.reading import Silent, Value
-from pytest_dflash.redaction import MASK, MOST, Redactor, carries_secret
+from pytest_dflash.redaction import MASK, MOST, Redactor, Yaml, carries_secret
 
 KEY = "sk-4f9a0c77d1"
 
@@ -292,3 +292,42 @@ def test_a_flood_of_secrets_is_hidden_where_each_is_named() -> None:
 
 def test_a_line_of_any_length_is_no_key_and_is_read_once() -> None:
     assert Redactor().guard("key=" * 100_000) == "key=" * 100_000
+
+
+def test_a_key_on_the_line_that_continues_its_flag_is_one() -> None:
+    unit = f"ExecStart=/opt/engine --admin-api-key \\\n    {KEY} \\\n    --port 30000\n"
+    told = Redactor().guard(unit)
+    assert KEY not in told
+    assert "--port 30000" in told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"port: 8000\napi-key: {KEY}\n",
+        f"port: 8000\napi-key:\n  - {KEY}\n  - {KEY}b\n",
+        f"port: 8000\napi-key: [{KEY}, {KEY}b]\n",
+        f"port: 8000\napi-key: >-\n  {KEY}\n",
+        f"a:\n  hf-token: '{KEY}'\nport: 8000\n",
+    ],
+)
+def test_a_key_in_a_file_of_settings_is_one_whatever_lines_it_stands_on(text: str) -> None:
+    told = Redactor().guard({"/etc/engine.yaml": Yaml(text)})["/etc/engine.yaml"]
+    assert KEY not in told
+    assert "port: 8000" in told
+
+
+def test_a_file_of_settings_that_is_none_is_read_as_text() -> None:
+    for text in (f"api_key: {KEY}\n\t{{", "a: &a [*a, *a]\nb: *a\n", "[" * 5000, ""):
+        assert KEY not in Redactor().guard(Yaml(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--speculative-token-map thunlp/LLaMA3-Instruct-8B-FR-Spec/freq_32768.pt",
+        '{"eos_token": "<\uff5cend\u2581of\u2581sentence\uff5c>"}',
+    ],
+)
+def test_a_table_of_tokens_and_a_special_token_are_no_keys(text: str) -> None:
+    assert Redactor().guard(text) == text

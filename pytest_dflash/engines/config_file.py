@@ -6,14 +6,19 @@ neither engine merges that.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from pytest_dflash.redaction import MASK
+
 LARGEST = 2**16
 """Characters of a file that is read: a person's has a few hundred."""
+BARE_MASK = re.compile(rf"(?<![^\s\[,{{]){re.escape(MASK)}(?![^\s,\]}}])")
+"""A key that was masked where it stood without quotes: to YAML it would refer to an anchor that is not there."""
 ALIASES = 16
 """Places that may refer to another one: a few levels of many would spell more than any memory holds."""
 
@@ -61,7 +66,7 @@ def merged(
     rest = words[:at] + words[at + 2 :]
     without = Merged(rest, f"command line, without {path}", complete=False)
     try:
-        text = files[path]
+        text = BARE_MASK.sub(f'"{MASK}"', files[path])
         document = yaml.load(text, _Loader) if len(text) <= LARGEST else False  # noqa: S506 - a safe one
     except (KeyError, yaml.YAMLError, ValueError, RecursionError):
         return without

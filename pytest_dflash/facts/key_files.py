@@ -17,15 +17,23 @@ KEYS = ("--api-key-file", "--ssl-keyfile", "--ssl-key-file")
 SETTINGS = ("--config",)
 """Flags of files in which keys may stand."""
 
+SPELLED = tuple(
+    dict.fromkeys(
+        spelled for flag in (*KEYS, *SETTINGS) for spelled in (flag, "--" + flag[2:].replace("-", "_"))
+    )
+)
+"""As parsers of arguments take them too."""
+
 _SCRIPT = r"""
-cwd=$(readlink -m "$dir/cwd" 2>/dev/null)
+cwd=$(readlink "$dir/cwd" 2>/dev/null)
 look() {
     case $2 in /*) path=$2 ;; *) path=$cwd/$2 ;; esac
-    if [ -n "$view" ] && [ -e "$view$path" ] && ! [ "$view$path" -ef "$path" ]; then said=elsewhere
+    if [ "${path#/}" = "$path" ]; then said=unresolved
+    elif [ -n "$view" ] && [ -e "$view$path" ] && ! [ "$view$path" -ef "$path" ]; then said=elsewhere
     elif [ -e "$path" ]; then said=$(whose "$path")
     else said=unseen
     fi
-    printf '%s\t%s\t%s\n' "$1" "$said" "$2"
+    printf '%s\t%s\t%s\t%s\n' "$1" "$said" "$path" "$2"
 }
 flag=
 while IFS= read -r word; do
@@ -47,8 +55,9 @@ class KeyFile:
     """A file that the command line names.
 
     Attributes:
-        flag: By which flag. path: As the command line spells it.
+        flag: By which flag, in its own spelling. path: As the command line spells it. at: The whole path.
         access: None where it cannot be seen by whoever looks.
+        unresolved: It is below the process's working folder, and nobody told which one that is.
         elsewhere: It is the file of a container, whose readers nobody knows from outside.
     """
 
@@ -56,23 +65,32 @@ class KeyFile:
     path: str
     access: Access | None = None
     elsewhere: bool = False
+    unresolved: bool = False
+    at: str = ""
 
 
 def _parse(reply: Reply) -> Reading[tuple[KeyFile, ...]]:
     if reply.rc:
         return reply.silence("stat of the files that the command line names")
-    fields = [line.split("\t", 2) for line in reply.text.splitlines()]
+    fields = [line.split("\t", 3) for line in reply.text.split("\n")]
     return Value(
         tuple(
-            KeyFile(each[0], each[2], read_access(each[1]), each[1] == "elsewhere")
+            KeyFile(
+                each[0].replace("_", "-"),
+                each[3],
+                read_access(each[1]),
+                elsewhere=each[1] == "elsewhere",
+                unresolved=each[1] == "unresolved",
+                at=each[2],
+            )
             for each in fields
-            if len(each) == 3 and each[0] in (*KEYS, *SETTINGS)
+            if len(each) == 4 and each[0] in SPELLED
         ),
         "stat",
     )
 
 
 KEY_FILES: Probe[tuple[KeyFile, ...]] = Probe(
-    "key-files", SERVICE_PROCESS + WHOSE + _SCRIPT.replace("@FLAGS@", " ".join((*KEYS, *SETTINGS))), _parse
+    "key-files", SERVICE_PROCESS + WHOSE + _SCRIPT.replace("@FLAGS@", " ".join(SPELLED)), _parse
 )
 """Those of the process that speaks for the service, in the order of its command line."""

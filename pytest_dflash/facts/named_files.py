@@ -17,6 +17,7 @@ from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Silent, Value
 from pytest_dflash.facts.service import SERVICE_PROCESS
 from pytest_dflash.findings import Json
+from pytest_dflash.redaction import Yaml
 
 CAP_BYTES = 1_048_576
 
@@ -81,7 +82,7 @@ def _parse(reply: Reply) -> Reading[Mapping[str, str]]:
         path, tab, encoded = line.partition("\t")
         if tab:
             try:
-                found[path] = base64.b64decode(encoded, validate=True).decode("utf-8", "replace")
+                found[path] = Yaml(base64.b64decode(encoded, validate=True).decode("utf-8", "replace"))
             except (binascii.Error, ValueError):
                 continue
     if reply.rc and not found:

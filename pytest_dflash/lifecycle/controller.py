@@ -8,6 +8,7 @@ broken from then on, and says what is left.
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -309,7 +310,7 @@ class Controller:
         return self.collector.collect(fingerprint.PROBES, passive=False)
 
     def _left(self, error: BaseException) -> str:
-        by_hand = f"rm -f {self.drop_in}; systemctl daemon-reload; systemctl restart {self.unit}"
+        by_hand = f"rm -f {shlex.quote(self.drop_in)}; systemctl daemon-reload; systemctl restart {shlex.quote(self.unit)}"
         why = "it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error).rstrip(".")
         return (
             f"{self.unit} could not be put back: {why or type(error).__name__}. "

@@ -81,12 +81,11 @@ class Repeat:
         """From the first write until the first stream has nothing more to ask: all streams are busy.
 
         Every stream begins a request at its start and (but for the first to end) is in one at its end: decode and
-        prefill have the share in it that they have in a loop without end. A stream of which a request failed was idle
-        for a while and tells no end: a refusal comes at once. What it did get counts, so that the rate is rather too low.
+        prefill have the share in it that they have in a loop without end. A stream that got no answer at all tells no end:
+        a refusal comes at once, and the stream is idle from then on, so that the rate is rather too low.
         """
-        failed = {each.stream for each in self.failed}
-        streams = self._by_stream()
-        ends = [max(each.ended_at_s for each in streams[one]) for one in streams.keys() - failed]
+        answered, streams = {each.stream for each in self.answered}, self._by_stream()
+        ends = [max(each.ended_at_s for each in streams[one]) for one in answered]
         if not ends:
             return None
         begin, end = min(each.sent_at_s for each in self.requests), min(ends)

@@ -6,6 +6,7 @@ where silence itself is the symptom.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -34,6 +35,16 @@ LOOK = {
     "memory": "free -h; journalctl -k -b -g 'oom|Killed' --no-pager",
 }
 """What to type on the host to see a cause with one's own eyes; likeliest first."""
+
+
+def for_user(look: str, user: str | None) -> str:
+    """The same for a unit of this user's own manager, typed by root."""
+    if user is None:
+        return look
+    asked = look.replace("systemctl ", f"systemctl --user -M {shlex.quote(user)}@ ")
+    return asked.replace("journalctl -u ", "journalctl _SYSTEMD_USER_UNIT=")
+
+
 OF_THE_HOST = frozenset({"driver", "gpu", "disk", "memory"})
 """What is wrong with the machine, whichever of its units is asked about."""
 
@@ -71,7 +82,7 @@ def _suspicion(kind: str, judgement: Judgement, unit: str) -> Suspicion:
     if kind == "not serving" and judgement.outcome is Outcome.UNPROVEN:
         kind = UNSEEN
     whose = None if kind in OF_THE_HOST else unit
-    return Suspicion(kind, judgement, LOOK[kind].format(unit=unit), whose)
+    return Suspicion(kind, judgement, LOOK[kind].format(unit=shlex.quote(unit)), whose)
 
 
 def together(each: Sequence[tuple[bool, Sequence[Suspicion]]]) -> list[Suspicion]:

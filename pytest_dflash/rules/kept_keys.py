@@ -35,7 +35,7 @@ def key_hidden(chain: Chain, process: Reading[Process], key_files: Reading[tuple
         Place("process_argv", "the command line", OPEN, on_command_line(process)),
         Place("unit_file", "the unit file", f"which `systemctl cat` or {SHOWN}", in_files(files)),
         Place("environment_file", "EnvironmentFile=", OPEN, in_open_files(with_keys)),
-        Place("named_file", "a file that the command line names", OPEN, named_open(key_files, named)),
+        Place("named_file", "a file that the command line names", OPEN, named_open(key_files, named, chain)),
         Place("loaded_unit", "Environment=", f"which {SHOWN}", held(chain.sources.loaded)),
         Place(
             "server_args_log", "the journal", "where the engine prints its arguments", logged(chain, process)
@@ -109,7 +109,7 @@ def told_of(
             "(mode 0600)",
         }
     ours = [file.path for file in with_keys if file.access and file.access.for_all]
-    theirs = [file.path for file in named if file.access and file.access.for_all]
+    theirs = [file.at or file.path for file in named if file.access and file.access.for_all]
     close = f"change the key, then `chmod 0600 {' '.join(map(shlex.quote, [*ours, *theirs]))}`"
     if not theirs:
         return {
@@ -184,18 +184,26 @@ def holding_keys(key_files: Reading[tuple[KeyFile, ...]], texts: Mapping[str, st
     return tuple(file for file in found if file.flag in KEYS or MASK in texts.get(file.path, ""))
 
 
-def named_open(key_files: Reading[tuple[KeyFile, ...]], named: tuple[KeyFile, ...]) -> Reading[list[str]]:
-    """Of those that every user can read, with owner and mode."""
+def named_open(
+    key_files: Reading[tuple[KeyFile, ...]], named: tuple[KeyFile, ...], chain: Chain
+) -> Reading[list[str]]:
+    """Of those that every user can read, with owner and mode. Each that the command line names must have been looked for."""
     if isinstance(key_files, Silent):
         return key_files
-    return Value(
-        [
-            f"{file.path} ({file.access}) of {file.flag}"
-            for file in named
-            if file.access and file.access.for_all
-        ],
-        "stat",
-    )
+    open_ = [
+        f"{file.path} ({file.access}) of {file.flag}" for file in named if file.access and file.access.for_all
+    ]
+    told = chain.heard["process_argv"]
+    settings = told.value.values if isinstance(told, Value) else {}
+    looked = {file.path for file in named if not file.unresolved}
+    missed = [
+        f"{path} of {flag}"
+        for flag in KEYS
+        if isinstance(path := settings.get(flag[2:]), str) and path not in looked
+    ]
+    if missed and not open_:
+        return Silent(f"who reads {missed[0]} was not seen")
+    return Value(open_, "stat")
 
 
 def _told(file: KeyFile) -> str:

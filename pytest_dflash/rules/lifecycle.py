@@ -5,6 +5,7 @@ Law: pure; restarts and readings in, judgements out.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from pytest_dflash.engines.dialect import Dialect
@@ -39,14 +40,17 @@ def nothing_left_behind(files: Reading[UnitFiles], claim: Reading[Claim], unit: 
             remedy="run again when it is done, or when its time is over",
         )
     told = [f"{path}: the unit does not run as its own files say" for path in left]
-    by_hand = [f"rm {' '.join(left)}; systemctl daemon-reload; systemctl restart {unit}"] if left else []
+    files_left = " ".join(map(shlex.quote, left))
+    by_hand = (
+        [f"rm {files_left}; systemctl daemon-reload; systemctl restart {shlex.quote(unit)}"] if left else []
+    )
     if held.held:
         told.append(f"its lock ({held.holder})")
-        by_hand.append(f"rm -r {FOLDER}/{unit}")
+        by_hand.append(f"rm -r {shlex.quote(f'{FOLDER}/{unit}')}")
     if held.drained:
         told.append("the host out of its load balancer")
         by_hand.append(
-            f"{held.undrain} (on the side of that run); rm {FOLDER}/{unit}{DRAINED}"
+            f"{held.undrain} (on the side of that run); rm {shlex.quote(f'{FOLDER}/{unit}{DRAINED}')}"
             if held.undrain
             else f"[traffic] undrain of that run's profile; root reads it in {FOLDER}/{unit}{DRAINED}"
         )

@@ -5,6 +5,7 @@ Law: pure. How the unit stands was decided by the table of phases.
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from pytest_dflash.endpoint.service import NAME_IT
@@ -31,7 +32,7 @@ def serves(unit: str, facts: Facts, settled: Settled, here: systemd.Here | None 
         )
         for entry in reasons(facts, settled)
     )
-    remedy = f"`journalctl -u {unit}` tells more; mend, start it, and run this again"
+    remedy = f"`journalctl -u {shlex.quote(unit)}` tells more; mend, start it, and run this again"
     if here is not None and systemd.is_missing(facts.unit):
         remedy = systemd.not_there(here())
     if settled.phase is Phase.UNKNOWN:

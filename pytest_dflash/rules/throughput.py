@@ -23,7 +23,7 @@ from pytest_dflash.findings import (
 )
 from pytest_dflash.load.floors import TOTAL, TPOT, TTFT, Measure, accept_limits, limit_of
 from pytest_dflash.load.instrument import quantile
-from pytest_dflash.load.limit import Standing, decide
+from pytest_dflash.load.limit import Decision, Standing, decide
 from pytest_dflash.load.measurement import Measurement
 from pytest_dflash.load.records import Failure, RequestRecord
 from pytest_dflash.rules.judge import COUNT
@@ -66,7 +66,9 @@ def floor(measure: Measure, found: Measurement) -> Judgement:
         said = f"{measure.what}: {number(fmean(values), measure.unit)}; the profile has no limit for it"
         judgement = not_applicable(said)
     else:
-        judgement = but_for_errors(judge(decision, found, tainted(measure, decision, found)), measure, found)
+        judgement = judge(decision, found, tainted(measure, decision, found))
+        if not _far_below(decision, found):
+            judgement = but_for_errors(judgement, measure, found)
     return finish(
         replace(
             judgement,
@@ -78,8 +80,15 @@ def floor(measure: Measure, found: Measurement) -> Judgement:
     )
 
 
+def _far_below(decision: Decision, found: Measurement) -> bool:
+    """Whether it would be below its floor also if each failed request had brought as much as an answered one."""
+    asked, failed_ones = len(found.result.requests), len(found.result.failed)
+    answered = asked - failed_ones
+    return answered > 0 and decision.interval.high * asked / answered < decision.limit.wanted
+
+
 def but_for_errors(judgement: Judgement, measure: Measure, found: Measurement) -> Judgement:
-    """A rate of all requests that is too low or open where some failed is no second fault: it is blocked by them."""
+    """A rate of all requests that is too low or open because some failed is no second fault: it is blocked by them."""
     failed_ones = len(found.result.failed)
     if measure is not TOTAL or not failed_ones or judgement.outcome not in {Outcome.FAIL, Outcome.UNPROVEN}:
         return judgement

@@ -44,3 +44,10 @@ def test_an_empty_file_adds_nothing() -> None:
 @given(st.lists(st.sampled_from(["--config", "/f", "--tp", "8", ""])), st.text(max_size=60))
 def test_any_line_and_any_file_are_merged(words: list[str], text: str) -> None:
     merged(tuple(words), {"/f": text}, words_of)
+
+
+@pytest.mark.parametrize("masked", ["****", "'****'", '"****"', "[****, ****]", "{a: ****}"])
+def test_a_key_that_was_masked_leaves_the_rest_of_the_file_readable(masked: str) -> None:
+    found = merged(("--config", "/f"), {"/f": f"api-key: {masked}\nport: 1\nname: a****b\n"}, words_of)
+    assert found.complete
+    assert found.words[-4:] == ("--port", "1", "--name", "a****b")

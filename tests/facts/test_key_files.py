@@ -18,12 +18,13 @@ def test_owner_and_mode_are_told_of_key_files_and_configuration_and_of_nothing_e
     owner = tmp_path.owner()
     told = KEY_FILES.parse(
         ask_of_a_process(
-            KEY_FILES, "--config", "engine.yaml", f"--ssl-keyfile={tmp_path}/key file.pem", "--model", "model"
+            KEY_FILES, "--config", "engine.yaml", f"--ssl_keyfile={tmp_path}/key file.pem", "--model", "model"
         )
     )
     assert isinstance(told, Value)
     config, key = told.value
     assert (config.flag, config.path, config.elsewhere) == ("--config", "engine.yaml", False)
+    assert (config.at, key.at) == (f"{tmp_path}/engine.yaml", f"{tmp_path}/key file.pem")
     assert (key.flag, key.path) == ("--ssl-keyfile", f"{tmp_path}/key file.pem")
     assert config.access is not None
     assert key.access is not None
@@ -36,7 +37,7 @@ def test_a_file_that_is_not_there_for_whoever_looks_is_told_without_a_mode(
     ask_of_a_process: AskOfAProcess,
 ) -> None:
     told = KEY_FILES.parse(ask_of_a_process(KEY_FILES, "--api-key-file", "/nowhere/keys"))
-    assert told == Value((KeyFile("--api-key-file", "/nowhere/keys"),), "stat")
+    assert told == Value((KeyFile("--api-key-file", "/nowhere/keys", at="/nowhere/keys"),), "stat")
 
 
 def test_a_process_that_names_none_has_none(ask_of_a_process: AskOfAProcess) -> None:

@@ -129,6 +129,8 @@ def test_a_drop_in_that_was_left_is_named_with_the_way_to_take_it_away() -> None
         "an earlier run left /run/x.d/zzz-dflash-r.conf: the unit does not run as its own files say"
     )
     assert "rm /run/x.d/zzz-dflash-r.conf; systemctl daemon-reload; systemctl restart x" in str(found.remedy)
+    escaped = str(lifecycle.nothing_left_behind(LEFT, NOBODY, r"llm-kimi\x2dk2.service").remedy)
+    assert r"systemctl restart 'llm-kimi\x2dk2.service'" in escaped
     assert lifecycle.nothing_left_behind(Silent("no"), NOBODY, "x").outcome is Outcome.UNPROVEN
     assert lifecycle.nothing_left_behind(CLEAN, Silent("no"), "x").outcome is Outcome.UNPROVEN
 

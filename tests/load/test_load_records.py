@@ -112,7 +112,9 @@ def test_a_stream_that_was_refused_at_once_does_not_end_the_steady_window() -> N
     one = repeat(answered(0, 0, 10.0), refused)
     assert one.steady_window == pytest.approx((10.0, 10.9))
     assert one.steady_tokens_per_s == pytest.approx(5 / 0.9)
-    assert repeat(refused, answered(0, 1, 10.1)).steady_tokens_per_s is None
+    # What a stream got before it was refused, or behind that, keeps it busy until its end.
+    assert repeat(refused, answered(0, 1, 10.1)).steady_window == pytest.approx((10.0, 11.0))
+    assert repeat(refused).steady_tokens_per_s is None
 
 
 def test_what_failed_counts_for_nothing_but_a_failure() -> None:

@@ -16,6 +16,7 @@ from pytest_dflash.redaction import MASK
 from pytest_dflash.rules import kept_keys
 from tests.rules.healthy_host import NOT_HEARD, PATH, drop_in, files, process
 from tests.witness.small_engine import chain_of, healthy, log
+from tests.witness.small_engine import process as own_process
 
 
 def hidden(serving: Any = None, key_files: Any = None, **sources: Any) -> Judgement:
@@ -241,3 +242,20 @@ def test_where_the_files_of_the_command_line_were_not_looked_at_nothing_is_prove
     judgement = hidden(key_files=Silent("no answer"))
     assert judgement.outcome is Outcome.UNPROVEN
     assert "a file that the command line names: no answer" in judgement.summary
+
+
+@pytest.mark.parametrize(
+    "seen", [(), (KeyFile("--ssl-keyfile", "key.pem", unresolved=True),), (KeyFile("--config", "key.pem"),)]
+)
+def test_a_key_file_that_the_process_names_and_nobody_looked_for_proves_nothing(
+    seen: tuple[KeyFile, ...],
+) -> None:
+    argv = ("/opt/engine", "--model", "/m", "--ssl-keyfile", "key.pem")
+    judgement = hidden(key_files=Value(seen), process=Value(own_process(*argv)))
+    assert judgement.outcome is Outcome.UNPROVEN
+    assert "who reads key.pem of --ssl-keyfile was not seen" in judgement.summary
+
+
+def test_a_key_file_is_closed_by_its_whole_path() -> None:
+    file = KeyFile("--ssl-keyfile", "../key.pem", Access("root", 0o644), at="/var/lib/llm/../key.pem")
+    assert "`chmod 0600 /var/lib/llm/../key.pem`" in str(hidden(key_files=Value((file,))).remedy)

@@ -7,6 +7,7 @@ from pathlib import Path
 from pytest_dflash import triage
 from pytest_dflash.findings import Evidence, failed
 from pytest_dflash.profile.schema import Service
+from pytest_dflash.rules import diagnosis
 from pytest_dflash.rules.diagnosis import Suspicion, together
 
 
@@ -90,3 +91,13 @@ def test_a_profile_of_another_unit_is_not_the_one_to_judge_by(tmp_path: Path) ->
 def test_a_profile_is_named_by_its_host() -> None:
     assert triage.profile_name("inferhost") == "inferhost.toml"
     assert triage.profile_name("fd00::1/../x y") == "fd00-1-..-x-y.toml"
+
+
+def test_what_shows_a_cause_asks_the_manager_that_has_the_unit() -> None:
+    assert diagnosis.for_user("systemctl cat a.service", None) == "systemctl cat a.service"
+    assert diagnosis.for_user(diagnosis.LOOK["drift"].format(unit="a.service"), "llm") == (
+        "systemctl --user -M llm@ cat a.service; systemctl --user -M llm@ show a.service -p ExecStart,NeedDaemonReload"
+    )
+    assert diagnosis.for_user(diagnosis.LOOK["crash"].format(unit="a.service"), "llm") == (
+        "journalctl _SYSTEMD_USER_UNIT=a.service -n 200 --no-pager"
+    )

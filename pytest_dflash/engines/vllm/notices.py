@@ -16,6 +16,8 @@ from pytest_dflash.facts.journal import Journal
 
 KINDS = kinds(
     ("resolved", r"\bYou can (?:set|use) `?--"),  # a hint, not a deed
+    # Of each model that has sampling settings of its own; what a request says counts all the same.
+    ("resolved", r"^Default (?:vLLM )?sampling parameters have been overridden by\b"),
     ("replaced", r"^Found duplicate keys\b"),
     ("ignored", r"^Unknown vLLM environment variable\b"),
     ("deprecated", r"\b(?:is|are|will be) deprecated\b|\bwill be removed in\b"),

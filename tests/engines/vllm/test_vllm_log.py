@@ -124,6 +124,25 @@ def test_resolved_values_and_hints_alarm_nobody() -> None:
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        (
+            "Default vLLM sampling parameters have been overridden by the model's `generation_config.json`: "
+            "`{'temperature': 0.7, 'top_k': 20}`. If this is not intended, please relaunch vLLM instance with "
+            "`--generation-config vllm`."
+        ),
+        (
+            "Default sampling parameters have been overridden by the model's Hugging Face generation config recommended from "
+            "the model creator. If this is not intended, please relaunch vLLM instance with `--generation-config vllm`."
+        ),
+    ],
+)
+def test_a_model_with_sampling_settings_of_its_own_alarms_nobody(line: str) -> None:
+    found = VLLM.warnings(of(f"(APIServer pid=7) WARNING 11-29 16:08:00 [model.py:1546] {line}"))
+    assert [each for each in found if each.alarming] == []
+
+
+@pytest.mark.parametrize(
     "line,setting,kind",
     [
         ("Found duplicate keys --port, --speculative-config.method", "port", "replaced"),
