@@ -25,7 +25,7 @@ SPELLED = tuple(
 """As parsers of arguments take them too."""
 
 _SCRIPT = r"""
-cwd=$(readlink "$dir/cwd" 2>/dev/null)
+cwd=$(readlink -e "$dir/cwd" 2>/dev/null)
 look() {
     case $2 in /*) path=$2 ;; *) path=$cwd/$2 ;; esac
     if [ "${path#/}" = "$path" ]; then said=unresolved
