@@ -26,9 +26,14 @@ SPELLED = tuple(
 
 _SCRIPT = r"""
 cwd=$(readlink -e "$dir/cwd" 2>/dev/null)
+# Whose root nobody but root may see still tells its mounts: with others than ours its paths are not those of the host.
+apart=
+mounts() { cut -d ' ' -f 1,4,5 "$1/mountinfo" 2>/dev/null; }
+if [ -z "$view" ] && [ -r "$dir/mountinfo" ] && [ "$(mounts "$dir")" != "$(mounts "$R/proc/self")" ]; then apart=yes; fi
 look() {
     case $2 in /*) path=$2 ;; *) path=$cwd/$2 ;; esac
     if [ "${path#/}" = "$path" ]; then said=unresolved
+    elif [ -n "$apart" ]; then said=elsewhere
     elif [ -n "$view" ] && [ -e "$view$path" ] && ! [ "$view$path" -ef "$path" ]; then said=elsewhere
     elif [ -e "$path" ]; then said=$(whose "$path")
     else said=unseen
@@ -58,7 +63,7 @@ class KeyFile:
         flag: By which flag, in its own spelling. path: As the command line spells it. at: The whole path.
         access: None where it cannot be seen by whoever looks.
         unresolved: It is below the process's working folder, and nobody told which one that is.
-        elsewhere: It is the file of a container, whose readers nobody knows from outside.
+        elsewhere: The process has mounts of its own, as in a container: who reads it there is not known from outside.
     """
 
     flag: str

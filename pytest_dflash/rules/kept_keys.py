@@ -208,7 +208,7 @@ def named_open(
 
 def _told(file: KeyFile) -> str:
     if file.elsewhere:
-        return "is of a container; who reads it there was not looked at"
+        return "is below mounts of the service's own, as in a container; who reads it there was not looked at"
     return f"is closed to other users ({file.access})" if file.access else "is closed to this run"
 
 

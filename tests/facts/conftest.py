@@ -18,10 +18,10 @@ AskOfAProcess = Callable[..., Reply]
 
 @pytest.fixture
 def ask_of_a_process(tmp_path: Path) -> Iterator[AskOfAProcess]:
-    """Starts a Python in the test's folder with these arguments and asks the probe about it."""
+    """Starts a Python in the test's folder with these arguments and asks the probe about it, or about another one."""
     running: list[subprocess.Popen[bytes]] = []
 
-    def asked(probe: Probe[Any], *arguments: str) -> Reply:
+    def asked(probe: Probe[Any], *arguments: str, root: Path | str = "", pid: str = "") -> Reply:
         script = tmp_path / "server.py"
         script.write_text("import sys; sys.stdout.write('up\\n'); sys.stdout.flush(); sys.stdin.read()")
         process = subprocess.Popen(
@@ -33,8 +33,8 @@ def ask_of_a_process(tmp_path: Path) -> Iterator[AskOfAProcess]:
         running.append(process)
         assert process.stdout is not None
         process.stdout.readline()
-        pid = str(process.pid)
-        environment = {**os.environ, "R": "", "PIDS": pid, "MAIN_PID": pid, "LC_ALL": "C.UTF-8"}
+        pid = pid or str(process.pid)
+        environment = {**os.environ, "R": str(root), "PIDS": pid, "MAIN_PID": pid, "LC_ALL": "C.UTF-8"}
         ran = subprocess.run(["sh", "-c", probe.script], capture_output=True, env=environment, check=False)
         return Reply(ran.stdout, ran.stderr, ran.returncode)
 

@@ -49,3 +49,23 @@ def test_text_of_the_command_line_is_data(ask_of_a_process: AskOfAProcess, tmp_p
         KEY_FILES, "--config", "$(touch hacked)", "--ssl-keyfile", "`touch hacked`; touch hacked"
     )
     assert not (tmp_path / "hacked").exists()
+
+
+def test_a_path_of_a_process_with_mounts_of_its_own_is_not_looked_up_on_the_host(
+    ask_of_a_process: AskOfAProcess, tmp_path: Path
+) -> None:
+    """As a login sees it that may not follow the process's root: the stand-in's processes have none."""
+    (tmp_path / "key.pem").write_text("x")
+    for own, elsewhere in (("22 0 / / rw", False), ("99 0 / / rw", True)):
+        for who, text in (("self", "22 0 / / rw"), ("7", own)):
+            folder = tmp_path / "proc" / who
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "mountinfo").write_text(text + "\n")
+        (tmp_path / "proc/7/cmdline").write_bytes(
+            f"python\0-m\0x\0--ssl-keyfile\0{tmp_path}/key.pem\0".encode()
+        )
+        (tmp_path / "proc/7/exe").unlink(missing_ok=True)
+        (tmp_path / "proc/7/exe").symlink_to("/usr/bin/python3")
+        told = KEY_FILES.parse(ask_of_a_process(KEY_FILES, root=tmp_path, pid="7"))
+        assert isinstance(told, Value)
+        assert [each.elsewhere for each in told.value] == [elsewhere]

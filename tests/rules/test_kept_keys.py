@@ -220,7 +220,7 @@ def test_a_key_file_of_the_command_line_that_every_user_can_read_fails_and_says_
         (KeyFile("--ssl-keyfile", KEY_FILE), "is closed to this run"),
         (
             KeyFile("--ssl-keyfile", KEY_FILE, elsewhere=True),
-            "is of a container; who reads it there was not looked at",
+            "is below mounts of the service's own, as in a container; who reads it there was not looked at",
         ),
     ],
 )
