@@ -39,6 +39,18 @@ look() {
     else said=unseen
     fi
     printf '%s\t%s\t%s\t%s\n' "$1" "$said" "$path" "$2"
+    if [ "$1" = --config ] && [ -r "$path" ]; then
+        config=$path
+        for key in ssl-keyfile ssl-key-file api-key-file; do
+            inside=$(entry "$key" "$config")
+            [ -z "$inside" ] || look "--$key" "$inside"
+        done
+    fi
+}
+entry() { # KEY FILE: the value of a key that stands by itself on a line of YAML, without its quotes
+    spelled=$(printf '%s' "$1" | sed 's/-/[-_]/g')
+    head -c 65536 -- "$2" |
+        sed -n "s/^$spelled[[:space:]]*:[[:space:]]*[\"']\{0,1\}\([^\"'#]*[^\"'#[:space:]]\).*/\1/p" | head -n 1
 }
 flag=
 while IFS= read -r word; do

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from pytest_dflash.facts.key_files import KEY_FILES, KeyFile
 from pytest_dflash.facts.reading import Value
 from tests.facts.conftest import AskOfAProcess
@@ -49,6 +51,27 @@ def test_text_of_the_command_line_is_data(ask_of_a_process: AskOfAProcess, tmp_p
         KEY_FILES, "--config", "$(touch hacked)", "--ssl-keyfile", "`touch hacked`; touch hacked"
     )
     assert not (tmp_path / "hacked").exists()
+
+
+@pytest.mark.parametrize("line", ["ssl-keyfile: {}", "ssl_keyfile:   '{}'  # ours", 'ssl-keyfile: "{}"'])
+def test_a_key_file_that_the_configuration_names_is_looked_for_too(
+    ask_of_a_process: AskOfAProcess, tmp_path: Path, line: str
+) -> None:
+    key = tmp_path / "key file.pem"
+    key.write_text("x")
+    key.chmod(0o640)
+    (tmp_path / "engine.yaml").write_text(
+        f"port: 1\n{line.format(key)}\nname: $(touch hacked)\napi-key-file: /nowhere\n"
+    )
+    told = KEY_FILES.parse(ask_of_a_process(KEY_FILES, "--config", "engine.yaml"))
+    assert isinstance(told, Value)
+    assert [(each.flag, each.path) for each in told.value] == [
+        ("--config", "engine.yaml"),
+        ("--ssl-keyfile", str(key)),
+        ("--api-key-file", "/nowhere"),
+    ]
+    assert told.value[1].access is not None
+    assert told.value[1].access.mode == 0o640
 
 
 def test_a_path_of_a_process_with_mounts_of_its_own_is_not_looked_up_on_the_host(
