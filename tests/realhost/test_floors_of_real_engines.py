@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,10 @@ max_tpot_ms = {tpot}
 accept_length = {{ min = 1.2, max = 8 }}
 """
 LIMITED = ("total_rate", "decode_rate", "ttft", "tpot", "acceptance")
-BUSY = "too busy to measure"
+BUSY = re.compile("too busy to measure|chunks come in bursts")
 HURRIED = ("decode_rate", "streaming")
-"""Of answers that take a tenth of a second a side that is not let run sees all tokens at once: it says so, and proves nothing."""
+"""Of answers that take a tenth of a second a side that is not let run sees all tokens at once: it says so, and proves nothing.
+An engine's own API process that is not let run sends them at once."""
 MEASURES = {
     "total": ("total_rate", "output_tokens_per_s", 1 / SLACK),
     "decode": ("decode_rate", "decode_tokens_per_s", 1 / SLACK),
@@ -70,8 +72,8 @@ def test_an_engine_meets_floors_recorded_from_itself(measured: Measured, figures
     second = measured(LOAD.format(tokens=64, budget_s=90) + FLOORS.format(**limits))
     for check in LIMITED:
         found = finding(second, f"throughput.{check}")
-        assert found["outcome"] == "pass" or (check in HURRIED and BUSY in found["summary"]), found
+        assert found["outcome"] == "pass" or (check in HURRIED and BUSY.search(found["summary"])), found
         figures.append(f"{second['hosts'][0]['engine']}, throughput.{check}: {found['summary']}")
     rest = {each["check"]: each for each in second["findings"] if each["check"].startswith("throughput.")}
     wrong = {name: each["summary"] for name, each in rest.items() if each["outcome"] in {"fail", "unproven"}}
-    assert all(BUSY in why for why in wrong.values()), wrong
+    assert all(BUSY.search(why) for why in wrong.values()), wrong
