@@ -34,7 +34,7 @@ accept_length = {{ min = 1.2, max = 8 }}
 """
 LIMITED = ("total_rate", "decode_rate", "ttft", "tpot", "acceptance")
 BUSY = re.compile("too busy to measure|chunks come in bursts")
-HURRIED = ("decode_rate", "streaming")
+HURRIED = ("decode_rate", "tpot", "streaming")
 """Of answers that take a tenth of a second a side that is not let run sees all tokens at once: it says so, and proves nothing.
 An engine's own API process that is not let run sends them at once."""
 MEASURES = {
