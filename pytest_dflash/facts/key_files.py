@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pytest_dflash.facts.access import WHOSE, Access, read_access
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Value
-from pytest_dflash.facts.service import SERVICE_PROCESS
+from pytest_dflash.facts.service import EACH_ARGUMENT, SERVICE_PROCESS
 
 KEYS = ("--api-key-file", "--ssl-keyfile", "--ssl-key-file")
 """Flags of files that are keys. Source: `llama-server --help`; uvicorn's names, which SGLang and vLLM took over."""
@@ -52,17 +52,10 @@ entry() { # KEY FILE: the value of a key that stands by itself on a line of YAML
     head -c 65536 -- "$2" |
         sed -n "s/^$spelled[[:space:]]*:[[:space:]]*[\"']\{0,1\}\([^\"'#]*[^\"'#[:space:]]\).*/\1/p" | head -n 1
 }
-flag=
-while IFS= read -r word; do
-    case $word in
-        -*=*) name=${word%%=*} target=${word#*=} ;;
-        *) name=$flag target=$word ;;
-    esac
-    case $word in -*) flag=$word ;; *) flag= ;; esac
-    for known in @FLAGS@; do [ "$name" != "$known" ] || look "$name" "$target"; done
-done <<END
-$argv
-END
+argument() {
+    for known in @FLAGS@; do [ "$1" != "$known" ] || look "$1" "$2"; done
+}
+each_argument
 exit 0
 """
 
@@ -108,6 +101,8 @@ def _parse(reply: Reply) -> Reading[tuple[KeyFile, ...]]:
 
 
 KEY_FILES: Probe[tuple[KeyFile, ...]] = Probe(
-    "key-files", SERVICE_PROCESS + WHOSE + _SCRIPT.replace("@FLAGS@", " ".join(SPELLED)), _parse
+    "key-files",
+    SERVICE_PROCESS + EACH_ARGUMENT + WHOSE + _SCRIPT.replace("@FLAGS@", " ".join(SPELLED)),
+    _parse,
 )
 """Those of the process that speaks for the service, in the order of its command line."""

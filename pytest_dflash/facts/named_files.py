@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from pytest_dflash.facts.probe import Probe, Reply
 from pytest_dflash.facts.reading import Reading, Silent, Value
-from pytest_dflash.facts.service import SERVICE_PROCESS
+from pytest_dflash.facts.service import EACH_ARGUMENT, SERVICE_PROCESS
 from pytest_dflash.findings import Json
 from pytest_dflash.redaction import Yaml
 
@@ -37,23 +37,16 @@ inside() { # the folder under a key of a JSON object, on one line
     folder=$(printf '%s\n' "$1" | sed -n 's/.*"'"$2"'"[[:space:]]*:[[:space:]]*"\([^"\\]*\)".*/\1/p')
     [ -z "$folder" ] || show "$folder" /config.json
 }
-flag=
-while IFS= read -r word; do
-    case $word in
-        -*=*) name=${word%%=*} target=${word#*=} ;;
-        *) name=$flag target=$word ;;
-    esac
-    case $word in -*) flag=$word ;; *) flag= ;; esac
-    for known in @FILES@; do [ "$name" != "$known" ] || show "$target" ''; done
+argument() {
+    for known in @FILES@; do [ "$1" != "$known" ] || show "$2" ''; done
     for known in @FOLDERS@; do
         case $known in
-            "$name") show "$target" /config.json ;;
-            "$name".*) inside "$target" "${known##*.}" ;;
+            "$1") show "$2" /config.json ;;
+            "$1".*) inside "$2" "${known##*.}" ;;
         esac
     done
-done <<END
-$argv
-END
+}
+each_argument
 exit 0
 """
 
@@ -73,7 +66,7 @@ def named_files(file_flags: Sequence[str], folder_flags: Sequence[str]) -> Probe
     script = _SCRIPT.replace("@CAP@", str(CAP_BYTES))
     for mark, flags in (("@FILES@", file_flags), ("@FOLDERS@", folder_flags)):
         script = script.replace(mark, " ".join(shlex.quote(flag) for flag in flags) or "''")
-    return Probe("named-files", SERVICE_PROCESS + script, _parse)
+    return Probe("named-files", SERVICE_PROCESS + EACH_ARGUMENT + script, _parse)
 
 
 def _parse(reply: Reply) -> Reading[Mapping[str, str]]:

@@ -60,3 +60,20 @@ view=
 [ -d "$dir/root/proc" ] && view=$dir/root
 """
 """sh: sets `pid dir argv exe environment readable view` of the service, and `variable NAME` sets `value`."""
+
+EACH_ARGUMENT = r"""
+each_argument() { # calls `argument FLAG VALUE` for each value behind a flag, as `--flag value` or `--flag=value`
+    flag=
+    while IFS= read -r word; do
+        case $word in
+            -*=*) name=${word%%=*} target=${word#*=} ;;
+            *) name=$flag target=$word ;;
+        esac
+        case $word in -*) flag=$word ;; *) flag= ;; esac
+        argument "$name" "$target"
+    done <<END
+$argv
+END
+}
+"""
+"""sh: `each_argument` of that process; whoever calls it has defined `argument`."""
