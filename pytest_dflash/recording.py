@@ -65,8 +65,7 @@ def told(config: pytest.Config, path: Path, seen: Recorded) -> Iterator[str]:
     yield from (f"{key}: {doubt}" for key, doubt in seen.doubts.items())
     begin = " ".join([own_command.begin(config), *connecting(config)])
     if seen.wrong:
-        managed = f" --dflash-expect {MANAGER_KEY}={seen.user_manager}" if seen.user_manager else ""
-        yield f"next: {begin} --dflash-triage --dflash-expect {UNIT_KEY}={shlex.quote(seen.unit)}{managed}"
+        yield f"next: {begin} --dflash-triage {naming(seen.unit, seen.user_manager)}"
     else:
         yield f"next: {begin} --dflash-profile={shlex.quote(str(path))} {own_command.suites(config)}"
 
@@ -124,6 +123,12 @@ def expected(expect: Sequence[str], key: str) -> str | None:
         text.partition("=")[2].strip("\"' ") for text in expect if text.partition("=")[0].strip() == key
     ]
     return values[-1] if values else None
+
+
+def naming(unit: str, manager: str | None) -> str:
+    """The arguments that name a unit, and the user whose own manager has it, as `expected` reads them."""
+    managed = f" --dflash-expect {MANAGER_KEY}={manager}" if manager else ""
+    return f"--dflash-expect {UNIT_KEY}={shlex.quote(unit)}{managed}"
 
 
 def usable(unit: str | None, manager: str | None) -> None:

@@ -244,8 +244,7 @@ def next_command(
         look = diagnosis.for_user(found[0].look, _named(config)[1])
         return shlex.join([*login(config), remote[0].name, look]) if len(remote) == 1 else look
     if hidden:
-        named = f"--dflash-expect service.unit={shlex.quote(hidden[0])}"
-        return f"{here} --dflash-triage {named} --dflash-expect service.user_manager=USER"
+        return f"{here} --dflash-triage {recording.naming(hidden[0], 'USER')}"
     if unit == NOBODY:
         return f"{here} --dflash-triage --dflash-expect service.unit=NAME.service"
     if config.getini("dflash_profile") or is_for(config.rootpath / "dflash.toml", unit, reviewed=True):
@@ -253,8 +252,7 @@ def next_command(
     path = profile_name(targets[0].name)
     if is_for(config.invocation_params.dir / path, unit):
         return f"{here} --dflash-profile={path} {own_command.suites(config)}"
-    managed = f" --dflash-expect service.user_manager={manager}" if (manager := _named(config)[1]) else ""
-    return f"{here} --dflash-write-profile={path} --dflash-expect service.unit={shlex.quote(unit)}{managed}"
+    return f"{here} --dflash-write-profile={path} {recording.naming(unit, _named(config)[1])}"
 
 
 def login(config: pytest.Config) -> list[str]:
