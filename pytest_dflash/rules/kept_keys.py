@@ -10,9 +10,9 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pytest_dflash.facts.key_files import KEYS, KeyFile
+from pytest_dflash.facts.key_files import KEYS, SETTINGS, KeyFile
 from pytest_dflash.facts.procfs import Process
-from pytest_dflash.facts.reading import Reading, Silent, Value
+from pytest_dflash.facts.reading import Reading, Silent, Value, known
 from pytest_dflash.facts.systemd import DiskFile, LoadedCommand, UnitFiles
 from pytest_dflash.findings import Evidence, Judgement, failed, passed, unproven
 from pytest_dflash.redaction import MASK, MIN_LENGTH, carries_secret
@@ -108,8 +108,8 @@ def told_of(
             "remedy": "change the key, then pass it by a file or by an EnvironmentFile that only the service may read "
             "(mode 0600)",
         }
-    ours = [file.path for file in with_keys if file.access and file.access.for_all]
-    theirs = [file.at or file.path for file in named if file.access and file.access.for_all]
+    ours = [file.path for file in with_keys if _open(file)]
+    theirs = [file.at or file.path for file in named if _open(file)]
     close = f"change the key, then `chmod 0600 {' '.join(map(shlex.quote, [*ours, *theirs]))}`"
     if not theirs:
         return {
@@ -171,7 +171,7 @@ def keyed(files: Reading[UnitFiles]) -> tuple[DiskFile, ...]:
 
 def in_open_files(with_keys: tuple[DiskFile, ...]) -> Reading[list[str]]:
     """Of environment files with a key those that every user can read, with owner and mode."""
-    open_ = [f"{file.path} ({file.access})" for file in with_keys if file.access and file.access.for_all]
+    open_ = [f"{file.path} ({file.access})" for file in with_keys if _open(file)]
     unseen = [file.path for file in with_keys if file.access is None]
     if unseen and not open_:
         return Silent(f"owner and mode of {unseen[0]}, which holds one, were not told", unseen[0])
@@ -190,19 +190,21 @@ def named_open(
     """Of those that every user can read, with owner and mode. Each that the command line names must have been looked for."""
     if isinstance(key_files, Silent):
         return key_files
-    open_ = [
-        f"{file.path} ({file.access}) of {file.flag}" for file in named if file.access and file.access.for_all
-    ]
-    told = chain.heard["process_argv"]
+    open_ = [f"{file.path} ({file.access}) of {file.flag}" for file in named if _open(file)]
+    told, texts = chain.heard["process_argv"], chain.sources.config_files
     settings = told.value.values if isinstance(told, Value) else {}
     looked = {file.path for file in named if not file.unresolved}
     missed = [
-        f"{path} of {flag}"
+        f"who reads {path} of {flag} was not seen"
         for flag in KEYS
         if isinstance(path := settings.get(flag[2:]), str) and path not in looked
+    ] + [
+        f"{file.path} of {file.flag} was not read, and every user can read it"
+        for file in known(key_files) or ()
+        if file.flag in SETTINGS and _open(file) and file.path not in texts
     ]
     if missed and not open_:
-        return Silent(f"who reads {missed[0]} was not seen")
+        return Silent(missed[0])
     return Value(open_, "stat")
 
 
@@ -215,6 +217,10 @@ def _told(file: KeyFile) -> str:
 def unread(files: Reading[UnitFiles], loaded: Reading[LoadedCommand]) -> list[str]:
     """The environment files that are closed to this run."""
     return list(startup.unread(files, loaded.value.environment_files)) if isinstance(loaded, Value) else []
+
+
+def _open(file: DiskFile | KeyFile) -> bool:
+    return file.access is not None and file.access.for_all
 
 
 def _closed(file: DiskFile) -> bool:

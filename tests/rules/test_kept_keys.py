@@ -259,3 +259,9 @@ def test_a_key_file_that_the_process_names_and_nobody_looked_for_proves_nothing(
 def test_a_key_file_is_closed_by_its_whole_path() -> None:
     file = KeyFile("--ssl-keyfile", "../key.pem", Access("root", 0o644), at="/var/lib/llm/../key.pem")
     assert "`chmod 0600 /var/lib/llm/../key.pem`" in str(hidden(key_files=Value((file,))).remedy)
+
+
+def test_an_open_configuration_that_was_not_read_proves_nothing() -> None:
+    judgement = hidden(key_files=Value((KeyFile("--config", CONFIG, Access("root", 0o644)),)))
+    assert judgement.outcome is Outcome.UNPROVEN
+    assert f"{CONFIG} of --config was not read, and every user can read it" in judgement.summary
